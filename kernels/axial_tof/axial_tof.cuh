@@ -149,7 +149,7 @@ __device__ __forceinline__ void project(TABLES, TOF_TABLES, const float *d, cons
     const int lane = course.thread.lane;
     course.set = first_set + blockIdx.x;
     course.number = blockIdx.y;
-    course.num_bins = (tof.num_bins - course.number + tof.interleave - 1) / tof.interleave;
+    course.num_bins = num_bins_of(tof, course.number);
     const Member member = course.member = members[course.set * blockDim.y + course.thread.warp];
     const bool is_there = member.lor != NO_ENTRY;
     const Scratch scratch(plan, course.thread.warp);
@@ -306,7 +306,7 @@ extern "C" __global__ void BOUNDS plain(TABLES, TOF_TABLES, const float *x, floa
     const Thread &thread = course.thread;
     const int lane = thread.lane;
     course.number = blockIdx.y;
-    course.num_bins = (tof.num_bins - course.number + tof.interleave - 1) / tof.interleave;
+    course.num_bins = num_bins_of(tof, course.number);
     const unsigned first = first_set + blockIdx.x, end = first_set + num_sets;
     bool has_marked = false;
     for (unsigned set = first + thread.number * gridDim.x; set < end; set += thread.count * gridDim.x)
@@ -467,7 +467,7 @@ __device__ __forceinline__ void backproject(TABLES, TOF_TABLES, const float *bin
     const int lane = course.thread.lane;
     course.set = first_set + blockIdx.x;
     course.number = blockIdx.y;
-    course.num_bins = (tof.num_bins - course.number + tof.interleave - 1) / tof.interleave;
+    course.num_bins = num_bins_of(tof, course.number);
     const Member member = course.member = members[course.set * blockDim.y + course.thread.warp];
     const bool is_there = member.lor != NO_ENTRY;
     const Scratch scratch(plan, course.thread.warp);

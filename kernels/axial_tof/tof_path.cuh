@@ -21,6 +21,12 @@ struct Tof {
     int warp_bytes;
 };
 
+// Number of bins of a course.
+__device__ __forceinline__ int num_bins_of(const Tof &tof, int course)
+{
+    return (tof.num_bins - course + tof.interleave - 1) / tof.interleave;
+}
+
 // Shared memory beyond that of axial_path.cuh; the same sizes as `shared_bytes` in src/cuda/axial_plan.rs.
 struct TofScratch {
     // For each step its length times the weights of the open bins: of lines in the plane, and of the steepest one less those.
@@ -136,7 +142,7 @@ __device__ __forceinline__ void set_up_tof(const Plan &plan, const Tof &tof, con
     const float lor_mm = (float)path.lor_mm;
     const float steepest = tof.has_steepness ? secant_less_one(tof.max_rise_mm, lor_mm) : 0.0f;
     const float per_steepest = tof.has_steepness ? 1.0f / steepest : 0.0f;
-    const int num_bins = (tof.num_bins - course + tof.interleave - 1) / tof.interleave;
+    const int num_bins = num_bins_of(tof, course);
 #pragma unroll 1
     for (int s = thread.number; s < num_steps + 2 * AHEAD; s += thread.count) {
         const Step step = scratch.steps[min(s, num_steps - 1)];

@@ -190,7 +190,7 @@ fn the_map_of_a_bed_is_added_to_that_of_the_object() {
     let at = folder.path();
     run(at, "simulate cylinder --scanner small --counts 1e5 --seed 2 --attenuation -o scan.hs");
     run(at, "simulate cylinder --scanner small --counts 3e4 --seed 2 --attenuation --list-mode -o events.petsird");
-    // A slab of 20 mm under the phantom, on a grid of its own, and the object with twice its µ.
+    // A slab of 20 mm under the phantom, on another grid, and the object with twice its µ.
     let object = image(at, "events_mu.nii.gz");
     let bed = Volume {
         unit: object.unit,

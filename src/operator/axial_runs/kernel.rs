@@ -50,7 +50,7 @@ pub struct Scratch {
     /// For each group, family by family, what its sums count for in a bin.
     scales: Vec<f32>,
     /// The sums along the path, one part after the other.
-    pub(super) parts: PathParts,
+    parts: PathParts,
     /// For each step the image column of the LOR in hand.
     columns: Vec<u32>,
     /// G (forward) or its adjoint (back) at the beginning of each step and at the path's end.
@@ -69,7 +69,7 @@ pub struct Scratch {
 
 /// Parts of a path, for each bin of time of flight: steps with a weight each. Without time of flight one part, the path.
 #[derive(Debug, Default)]
-pub(super) struct PathParts {
+struct PathParts {
     /// The parts.
     parts: Vec<PathPart>,
     /// Number of those in use.
@@ -80,9 +80,9 @@ pub(super) struct PathParts {
 
 /// Successive steps of a path that count for one bin of time of flight.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PathPart {
+struct PathPart {
     /// The steps.
-    pub steps: Range<usize>,
+    steps: Range<usize>,
     /// Where their lengths begin.
     first_length: usize,
     /// For each family which of its crossings lie in them.
@@ -90,7 +90,7 @@ pub(super) struct PathPart {
     /// For each group, family by family, what its sums count for in a bin.
     scales: Vec<f32>,
     /// The time-of-flight bin.
-    pub tof: usize,
+    tof: usize,
 }
 
 impl PathParts {

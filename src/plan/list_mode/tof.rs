@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn bins_are_whole_numbers_of_the_lists_own_and_end_within_its_window() {
         let usual = TofRequest::default();
-        // Without bins of its own: 0.9 of the resolution over the image, an odd number.
+        // A list without bins: 0.9 of the resolution over the image, an odd number.
         let bins = bins_of(measurement(20.0, None, 500.0), usual).unwrap();
         assert!((bins.width_mm - 18.0).abs() < 1e-9 && bins.num % 2 == 1);
         let extent_mm = bins.num as f64 * bins.width_mm;
