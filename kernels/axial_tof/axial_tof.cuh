@@ -8,7 +8,7 @@
 // those of a line in the plane and those of the steepest one, and all others are interpolated between these.
 
 // Planes that a lane looks up at once: one after the other they would wait for memory each time.
-#define BATCH 6
+#define BATCH 9
 
 // A lane's values of one column; `d`: its values in the first column of the LOR.
 __device__ __forceinline__ void load(float values[CLASSES][REGISTERS], const float *const d[REGISTERS], int column)
@@ -370,6 +370,15 @@ struct Rows {
     float4 ends[CLASSES][REGISTERS], steep_ends[CLASSES][REGISTERS];
 };
 
+// Where the planes of one group of a pass end, from an event on: the address of lane 0 in the slots, in bytes; the lanes with a
+// plane, and above them (16 bits) their class; the sign of their crossings, and the same times the steepness of their lines.
+struct __align__(16) EndNow {
+    int base;
+    unsigned span_and_class;
+    float sign;
+    float steepness;
+};
+
 // Begins bin j of a course, on the way back, in front of an event.
 __device__ __forceinline__ void open_bin(TABLES, TOF_TABLES, const Course &course, const Scratch &scratch, const TofScratch &own,
                                          Rows *sums, int j, unsigned place, const float *bins)
@@ -407,46 +416,43 @@ __device__ __forceinline__ void open_bin(TABLES, TOF_TABLES, const Course &cours
     const unsigned event = (place - scratch.place_of(0)) / (unsigned)sizeof(Event);
     const unsigned short *const passed = ranks + (size_t)event * plan.num_passes;
     const float *const lane_slots = scratch.slots + OPEN * lane + a;
+    // Each lane looks one end up for all. On the way back nobody else needs the place of the ends.
+    EndNow *const found = (EndNow *)scratch.ends;
+    const int at_once = min(WARP, 2 * CLASSES * plan.lanes * (int)sizeof(float) / (int)sizeof(EndNow));
+    const int num_ends = CLASSES * plan.num_passes;
 #pragma unroll 1
-    for (int first = 0; first < plan.num_passes; first += WARP) {
-        // Each lane looks one pass up for all.
-        End own_end = {{0u, 0u}, 0u};
-        uint2 own_spans = make_uint2(0u, 0u);
-        float own_steepness = 0.0f;
-        if (first + lane < plan.num_passes) {
-            const int row = passes[first + lane].first_end + passed[first + lane];
-            own_end = pass_ends[row];
-            own_spans = end_spans[row];
-            own_steepness = own.pass_steepness[first + lane];
+    for (int first = 0; first < num_ends; first += at_once) {
+        const int count = min(num_ends - first, at_once);
+        if (lane < count) {
+            const int pass = (first + lane) / CLASSES, m = (first + lane) % CLASSES;
+            const int row = passes[pass].first_end + passed[pass];
+            const End end = pass_ends[row];
+            const uint2 spans = end_spans[row];
+            const unsigned both[2] = {spans.x, spans.y}, flags = end.flags >> (4 * m);
+            // The slots hold the bins with the sign of their crossings, which the ends have not.
+            const float sign = flags & 8u ? (flags & 4u ? -1.0f : 1.0f) : 0.0f;
+            const EndNow now = {OPEN * (int)(short)unpacked(end.bases, m), unpacked(both, m) | (flags & 3u) << 16, sign,
+                                sign * own.pass_steepness[pass]};
+            found[lane] = now;
         }
-#pragma unroll 2
-        for (int p = 0; p < min(plan.num_passes - first, WARP); p++) {
-            const unsigned all_flags = __shfl_sync(FULL, own_end.flags, p);
-            const float steepness = __shfl_sync(FULL, own_steepness, p);
-            unsigned bases[2], spans[2];
-            bases[0] = __shfl_sync(FULL, own_end.bases[0], p);
-            spans[0] = __shfl_sync(FULL, own_spans.x, p);
-            bases[1] = CLASSES > 2 ? __shfl_sync(FULL, own_end.bases[1], p) : 0u;
-            spans[1] = CLASSES > 2 ? __shfl_sync(FULL, own_spans.y, p) : 0u;
+        __syncwarp();
+#pragma unroll 4
+        for (int i = 0; i < count; i++) {
+            const EndNow end = found[i];
+            const unsigned span = end.span_and_class & 0xffffu, of_class = end.span_and_class >> 16;
+            const float *const slots = (const float *)((const unsigned char *)lane_slots + end.base);
 #pragma unroll
-            for (int m = 0; m < CLASSES; m++) {
-                const unsigned flags = all_flags >> (4 * m), span = unpacked(spans, m);
-                const float *const slots =
-                    (const float *)((const unsigned char *)lane_slots + OPEN * (int)(short)unpacked(bases, m));
-                // The slots hold the bins with the sign of their crossings, which the ends have not.
-                const float sign = flags & 8u ? (flags & 4u ? -1.0f : 1.0f) : 0.0f;
+            for (int r = 0; r < REGISTERS; r++) {
+                const float value = is_in(span, lane + WARP * r) ? slots[OPEN * WARP * r] : 0.0f;
 #pragma unroll
-                for (int r = 0; r < REGISTERS; r++) {
-                    const float value = is_in(span, lane + WARP * r) ? sign * slots[OPEN * WARP * r] : 0.0f;
-#pragma unroll
-                    for (int c = 0; c < CLASSES; c++) {
-                        const float here = (flags & 3u) == c ? value : 0.0f;
-                        ends[c][r] += here;
-                        steep_ends[c][r] += steepness * here;
+                for (int c = 0; c < CLASSES; c++)
+                    if (CLASSES == 1 || of_class == c) {
+                        ends[c][r] += end.sign * value;
+                        steep_ends[c][r] += end.steepness * value;
                     }
-                }
             }
         }
+        __syncwarp();
     }
 #pragma unroll
     for (int c = 0; c < CLASSES; c++)

@@ -100,11 +100,15 @@ __device__ __forceinline__ float4 slots_at(bool is_asked, const float *lane_slot
                     : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 }
 
-// The part of the events from l that have less than d. In f64: in the tails a weight is a small difference.
-__device__ __forceinline__ double below(const Tof &tof, double d, double l)
+// The part of the events from l that come to lie between low and high. The distances are taken in f64: far from the axis a place
+// has few digits left. The tails on the outer side: there a weight is a small difference, and erf is 1 to the last digit.
+__device__ __forceinline__ float within(const Tof &tof, double low_mm, double high_mm, double l_mm)
 {
-    const double t = fmin(fmax((d - l) * tof.per_sigma, -tof.reach), tof.reach);
-    return tof.half_inverse * erf(0.70710678118654752 * t);
+    const float low = (float)fmin(fmax((low_mm - l_mm) * tof.per_sigma, -tof.reach), tof.reach);
+    const float high = (float)fmin(fmax((high_mm - l_mm) * tof.per_sigma, -tof.reach), tof.reach);
+    const float tails[2] = {erfcf(0.70710678f * fabsf(low)), erfcf(0.70710678f * fabsf(high))};
+    const bool is_across = low < 0.0f && high > 0.0f;
+    return (float)tof.half_inverse * (is_across ? 2.0f - tails[0] - tails[1] : fabsf(tails[0] - tails[1]));
 }
 
 // s - 1 of a line, which is s times as long as its path.
@@ -157,11 +161,10 @@ __device__ __forceinline__ void set_up_tof(const Plan &plan, const Tof &tof, con
         const float length = s < num_steps ? step.length : 0.0f;
         for (int j = window; j < min(window + OPEN, num_bins); j++) {
             const double low = (course + j * tof.interleave - 0.5 * tof.num_bins) * tof.width_mm, high = low + tof.width_mm;
-            const double in_plane = below(tof, high, middle_mm) - below(tof, low, middle_mm);
-            set_component(&flat, j % OPEN, length * (float)in_plane);
+            const float in_plane = within(tof, low, high, middle_mm);
+            set_component(&flat, j % OPEN, length * in_plane);
             if (tof.has_steepness)
-                set_component(&steep, j % OPEN,
-                              length * (float)(below(tof, high, steep_mm) - below(tof, low, steep_mm) - in_plane));
+                set_component(&steep, j % OPEN, length * (within(tof, low, high, steep_mm) - in_plane));
         }
         // Behind the path all bins are closed.
         if (s >= num_steps)
