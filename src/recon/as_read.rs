@@ -38,6 +38,7 @@ impl Algorithm for AsRead {
             num_events: None,
             stages: StageTimes::default(),
             em: None,
+            ascent: None,
         })
     }
 

@@ -82,6 +82,7 @@ impl<E: ArrivingEvents> Algorithm for GrowingEm<E> {
             num_events: Some(num_events),
             stages,
             em: last.em.map(|em| EmReport { log_likelihood: None, residual: None, ..em }),
+            ascent: None,
             ..last
         })
     }
@@ -149,6 +150,7 @@ mod tests {
                 completes_iteration: self.num_steps.is_multiple_of(2),
                 num_events: None,
                 stages: StageTimes::default(),
+                ascent: None,
                 em: Some(EmReport {
                     log_likelihood: Some(1.0),
                     residual: None,

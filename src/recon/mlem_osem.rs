@@ -189,13 +189,9 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
     fn scale_start(&mut self, subset: usize) -> Result<(), ReconError> {
         let len = self.shown.space().len();
         let Some(sensitivity) = self.sensitivity[subset].as_ref().filter(|_| self.is_unscaled) else { return Ok(()) };
-        let CountTotals { measured, additive } = totals(&mut self.totals, &mut *self.model)?;
-        let counts = (measured - additive.unwrap_or(0.0)).max(3.0 * measured.sqrt()).min(measured) * self.model.share(subset)?;
+        let (totals, share) = (totals(&mut self.totals, &mut *self.model)?, self.model.share(subset)?);
         let of_ones = self.backend.dot(&self.x, 0, sensitivity, 0..len)?;
-        let level = (counts / of_ones) as f32;
-        if of_ones > 0.0 && level.is_normal() {
-            // Rounded to 16 bits: members of a group of another size add up Σ a in another order.
-            let level = f32::from_bits(level.to_bits() & 0xffff_ff00);
+        if let Some(level) = totals.start_level(share, of_ones) {
             self.backend.fill(&mut self.backprojected_ratio, 0.0)?;
             self.backend.add_scaled(&mut self.backprojected_ratio, 0, level, &self.x, 0..len)?;
             std::mem::swap(&mut self.x, &mut self.backprojected_ratio);
@@ -310,6 +306,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
             completes_iteration,
             num_events: None,
             stages,
+            ascent: None,
             em: Some(EmReport {
                 log_likelihood: Some(log_likelihood),
                 residual: Some(residual),

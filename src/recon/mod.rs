@@ -1,6 +1,7 @@
 //! Reconstruction algorithms. An algorithm steps; it owns no loop, thread, channel, file or print.
 
 mod as_read;
+mod ascent;
 mod ct_attenuation;
 mod em_kernels;
 mod explained;
@@ -10,6 +11,7 @@ mod image_readout;
 mod list_model;
 mod mlem_osem;
 mod model;
+mod penalty;
 mod post_filter;
 mod problem;
 mod shared;
@@ -27,6 +29,7 @@ use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 pub use as_read::AsRead;
+pub use ascent::{AscentReport, Bsrem, BsremSettings, DrawOrder, ObjectiveValue, StepSizes, Svrg, SvrgSettings};
 pub use ct_attenuation::{CtCover, CtProblem, HounsfieldLines, PlacedCt};
 pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
@@ -38,6 +41,7 @@ pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
 pub use list_model::{EventTerms, ListModel};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use model::{CountTotals, Factors, ForwardModel, MeasuredValues, ProjectionModel, Step, corrections_per_datum};
+pub use penalty::{PairTerms, Penalty, PenaltyTerms, Potential};
 pub use post_filter::gaussian_filter;
 pub use problem::{DataProblem, ProjectionProblem, ReferenceProblem, SettingsProblem};
 pub use shared::SharedAlgorithm;
@@ -64,6 +68,8 @@ pub struct StepReport {
     pub stages: StageTimes,
     /// Report of expectation maximisation; `None` of other algorithms.
     pub em: Option<EmReport>,
+    /// Report of an algorithm that climbs to a maximum; `None` of other algorithms.
+    pub ascent: Option<AscentReport>,
 }
 
 /// Report of one step of expectation maximisation.

@@ -20,6 +20,19 @@ pub struct CountTotals {
     pub additive: Option<f64>,
 }
 
+impl CountTotals {
+    /// Returns the value of a uniform image that makes as many counts expect as a part `share` of the data should have: those that
+    /// were measured less the background, and never less than their noise. `of_ones` = the counts that the image of ones makes
+    /// expect. `None` where it has none.
+    pub fn start_level(self, share: f64, of_ones: f64) -> Option<f32> {
+        let Self { measured, additive } = self;
+        let counts = (measured - additive.unwrap_or(0.0)).max(3.0 * measured.sqrt()).min(measured) * share;
+        let level = (counts / of_ones) as f32;
+        // Rounded to 16 bits: members of a group of another size add up Σ a in another order.
+        (of_ones > 0.0 && level.is_normal()).then(|| f32::from_bits(level.to_bits() & 0xffff_ff00))
+    }
+}
+
 /// One step of an algorithm: its subset, how its backprojection adds, where it computes, and its stop flag.
 pub struct Step<'a, B> {
     /// Back end of all arrays.

@@ -143,6 +143,12 @@ pub enum SettingsProblem {
     /// No iterations.
     #[error("no iteration was asked for")]
     NoIterations,
+    /// A penalty of an image that is not made of voxels.
+    #[error(
+        "a penalty compares neighbouring voxels, and this image is made of overlapping functions: choose a projector with voxels, \
+         or no penalty"
+    )]
+    PenaltyWithoutVoxels,
     /// No sensitivity image.
     #[error("the sensitivity image is missing")]
     NoSensitivity,

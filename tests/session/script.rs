@@ -97,6 +97,7 @@ impl Algorithm for Script {
             completes_iteration: self.steps.is_multiple_of(self.num_subsets),
             num_events: None,
             stages: StageTimes::default(),
+            ascent: None,
             em: Some(EmReport {
                 log_likelihood: Some(-1.0 / self.steps as f64),
                 residual: Some(DataResidual { squares: self.steps as f64, expected: 4.0 }),

@@ -148,6 +148,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
             num_events: None,
             stages,
             em: None,
+            ascent: None,
         })
     }
 

@@ -1,0 +1,122 @@
+//! Block-sequential regularised expectation maximisation (Ahn & Fessler 2003, IEEE Trans Med Imaging 22:613), with relaxation:
+//!
+//! ```text
+//! x ← max(0, x + α_k (x + δ) / Aᵀm · (N (b_s(x) − A_sᵀm) − β ∇R(x))),   b_s(x) = A_sᵀ (m ⊙ y / ȳ),   α_k = α₀ / (1 + η k)
+//! ```
+//!
+//! with k the whole iterations and δ a thousandth of the start image's largest value: a voxel at 0 can rise again.
+
+use super::AscentReport;
+use super::objective::{Ascent, Climb, Objective, copy};
+use crate::algebra::{Image, ImageSpace};
+use crate::data::Volume;
+use crate::operator::Accumulation;
+use crate::recon::{Algorithm, EmKernels, ForwardModel, Penalty, PoissonTerms, ReconError, Stage, StageTimes, SubsetOrder};
+use crate::task::Task;
+
+/// Part of the start image's largest value that δ is.
+const DELTA: f64 = 1e-3;
+
+/// Settings of [`Bsrem`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BsremSettings {
+    /// α₀, the step size of the first iteration.
+    pub step_size: f64,
+    /// η, by which steps shrink.
+    pub relaxation: f64,
+    /// Order of the subsets.
+    pub subset_order: SubsetOrder,
+    /// Accumulation of the steps, and of the sensitivity: both free of race conditions.
+    pub accumulations: [Accumulation; 2],
+}
+
+/// The state of the algorithm between its steps.
+struct Climbing<B: EmKernels> {
+    settings: BsremSettings,
+    order: Vec<usize>,
+    /// Sensitivity of each subset.
+    sensitivities: Vec<B::Array<Image>>,
+    /// 1 / Aᵀm.
+    inverse: B::Array<Image>,
+    delta: f32,
+    direction: B::Array<Image>,
+    scratch: B::Array<Image>,
+}
+
+/// BSREM.
+pub struct Bsrem;
+
+impl Bsrem {
+    /// Starts at `init`, a volume of the space's grid, else at the uniform image with the number of counts of the data.
+    ///
+    /// # Errors
+    /// A start image with negative values, a penalty of an image that is not made of voxels, too little memory on the device; stopped.
+    pub fn start<B, M, S>(
+        backend: B,
+        space: S,
+        model: M,
+        settings: BsremSettings,
+        penalty: Option<Penalty>,
+        init: Option<&Volume>,
+        task: &Task,
+    ) -> Result<Box<dyn Algorithm>, ReconError>
+    where
+        B: EmKernels + 'static,
+        M: ForwardModel<B> + 'static,
+        S: ImageSpace<B> + 'static,
+    {
+        let (len, mut sensitivities) = (space.len(), Vec::new());
+        let keep = |backend: &mut B, sensitivity: &B::Array<Image>| {
+            let mut own = backend.zeros(len)?;
+            copy(backend, sensitivity, &mut own, 0..len)?;
+            sensitivities.push(own);
+            Ok(())
+        };
+        let mut objective = Objective::new(backend, space, model, penalty, settings.accumulations, init, task, keep)?;
+        let inverse = |value: &f32| if *value > 0.0 { 1.0 / f64::from(*value) } else { 0.0 };
+        let inverse: Vec<f64> = objective.sensitivity_volume()?.as_slice().iter().map(inverse).collect();
+        let climbing = Climbing::<B> {
+            order: settings.subset_order.order(objective.num_subsets()),
+            settings,
+            sensitivities,
+            inverse: objective.from_voxels(&inverse)?,
+            delta: (DELTA * f64::from(objective.volume()?.range().1)) as f32,
+            direction: objective.zeros()?,
+            scratch: objective.zeros()?,
+        };
+        Ok(Box::new(Ascent::new(objective, climbing)))
+    }
+}
+
+impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Climbing<B> {
+    fn climb(
+        &mut self,
+        objective: &mut Objective<B, M, S>,
+        num_steps: usize,
+        stages: &mut StageTimes,
+        task: &Task,
+    ) -> Result<(usize, PoissonTerms, AscentReport), ReconError> {
+        let Self { settings, order, sensitivities, inverse, delta, direction, scratch } = self;
+        let (iteration, subset) = (num_steps / order.len(), order[num_steps % order.len()]);
+        let step_size = settings.step_size / (1.0 + settings.relaxation * iteration as f64);
+        let terms = objective.backprojected_ratio(subset, scratch, stages, task)?;
+        let update = stages.time(Stage::Update, || -> Result<f64, ReconError> {
+            let (all, scale) = (objective.all(), order.len() as f32);
+            let backend = &mut objective.backend;
+            backend.fill(direction, 0.0)?;
+            backend.add_scaled(direction, 0, scale, scratch, all.clone())?;
+            backend.add_scaled(direction, 0, -scale, &sensitivities[subset], all.clone())?;
+            objective.subtract_penalty_gradient(direction)?;
+            let Objective { backend, x, .. } = &mut *objective;
+            backend.multiply(direction, 0, inverse, all.clone())?;
+            // (x + δ) times that.
+            copy(backend, direction, scratch, all.clone())?;
+            backend.multiply(direction, 0, x, all.clone())?;
+            backend.add_scaled(direction, 0, *delta, scratch, all)?;
+            let update = objective.climb(step_size, direction)?;
+            objective.backend.finish()?;
+            Ok(update)
+        })?;
+        Ok((subset, terms, AscentReport { objective: None, step_size, num_halved: 0, update }))
+    }
+}

@@ -1,0 +1,293 @@
+//! Φ and its gradients by subsets, with what all algorithms that climb have in common.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::AscentReport;
+use crate::algebra::{BackendError, Data, Image, ImageSpace, PendingVolume};
+use crate::data::{RoiMask, RoiSums, Volume};
+use crate::operator::{Accumulation, OperatorError};
+use crate::recon::image_readout::ImageReadout;
+use crate::recon::{
+    Algorithm, EmKernels, EmReport, ForwardModel, Penalty, PenaltyTerms, PoissonTerms, ReconError, SettingsProblem, Stage,
+    StageTimes, Step, StepReport,
+};
+use crate::task::Task;
+
+/// Φ by its terms.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ObjectiveValue {
+    /// Σ (y ln ȳ − ȳ) over all data.
+    pub log_likelihood: f64,
+    /// β R.
+    pub penalty: f64,
+}
+
+impl ObjectiveValue {
+    /// Returns Φ.
+    pub fn total(self) -> f64 {
+        self.log_likelihood - self.penalty
+    }
+}
+
+/// Φ of a study, at one image: its data and penalty, and the image.
+pub(super) struct Objective<B: EmKernels, M, S> {
+    pub backend: B,
+    model: M,
+    penalty: Option<Penalty>,
+    readout: ImageReadout<B, S>,
+    /// Accumulation of the steps.
+    accumulation: Accumulation,
+    /// The present image.
+    pub x: B::Array<Image>,
+    /// Σ over all subsets of their sensitivities.
+    pub sensitivity: B::Array<Image>,
+    data: B::Array<Data>,
+    scratch: B::Array<Image>,
+    volume: Volume,
+}
+
+impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
+    /// Starts at `init`, a volume of the space's grid, else at the uniform image of the right number of counts; 0 where no line
+    /// passes. `of_subset` sees the sensitivity of each subset.
+    pub fn new(
+        mut backend: B,
+        space: S,
+        mut model: M,
+        penalty: Option<Penalty>,
+        [accumulation, of_sensitivity]: [Accumulation; 2],
+        init: Option<&Volume>,
+        task: &Task,
+        mut of_subset: impl FnMut(&mut B, &B::Array<Image>) -> Result<(), BackendError>,
+    ) -> Result<Self, ReconError> {
+        if init.is_some_and(|init| init.as_slice().iter().any(|value| !(value.is_finite() && *value >= 0.0))) {
+            return Err(SettingsProblem::StartImage.into());
+        }
+        if penalty.is_some() && space.evaluated_len().is_some() {
+            return Err(SettingsProblem::PenaltyWithoutVoxels.into());
+        }
+        let (num_subsets, len) = (model.num_subsets(), space.len());
+        let data_len = (0..num_subsets).map(|subset| model.data_len(subset)).max().unwrap_or(0);
+        let mut data = backend.zeros(data_len)?;
+        let (mut sensitivity, mut scratch) = (backend.zeros(len)?, backend.zeros(len)?);
+        for subset in 0..num_subsets {
+            let mut step = Step { backend: &mut backend, subset, accumulation: of_sensitivity, task };
+            model.sensitivity(&mut step, &mut data, &mut scratch)?;
+            backend.add_scaled(&mut sensitivity, 0, 1.0, &scratch, 0..len)?;
+            of_subset(&mut backend, &scratch)?;
+        }
+        if let Some(columns) = space.column_layout() {
+            backend.drop_rounding(&mut sensitivity, columns)?;
+        }
+        let start = init.map_or_else(|| space.uniform(), |init| space.coefficients(init));
+        let start = backend.upload(Arc::new(start))?;
+        let mut x = backend.zeros(len)?;
+        backend.masked(&mut x, &start, &sensitivity)?;
+        if init.is_none() {
+            let of_ones = backend.dot(&x, 0, &sensitivity, 0..len)?;
+            let level = model.totals()?.start_level(1.0, of_ones).unwrap_or(1.0);
+            backend.fill(&mut x, 0.0)?;
+            backend.masked(&mut scratch, &start, &sensitivity)?;
+            backend.add_scaled(&mut x, 0, level, &scratch, 0..len)?;
+        }
+        let volume = Volume::filled(space.grid().clone(), 0.0);
+        let readout = ImageReadout::new(space);
+        Ok(Self { backend, model, penalty, readout, accumulation, x, sensitivity, data, scratch, volume })
+    }
+
+    pub fn num_subsets(&self) -> usize {
+        self.model.num_subsets()
+    }
+
+    /// Places of all values of an image.
+    pub fn all(&self) -> Range<usize> {
+        0..self.readout.space().len()
+    }
+
+    pub fn zeros(&mut self) -> Result<B::Array<Image>, BackendError> {
+        self.backend.zeros(self.readout.space().len())
+    }
+
+    /// `out` = Aᵀ (m ⊙ y / ȳ) of a subset at the present image, whose gradient is that less the sensitivity.
+    pub fn backprojected_ratio(
+        &mut self,
+        subset: usize,
+        out: &mut B::Array<Image>,
+        stages: &mut StageTimes,
+        task: &Task,
+    ) -> Result<PoissonTerms, ReconError> {
+        let Self { backend, model, accumulation, x, data, .. } = self;
+        let mut step = Step { backend, subset, accumulation: *accumulation, task };
+        stages.time(Stage::Forward, || {
+            model.forward(&mut step, x, data)?;
+            Ok::<_, OperatorError>(step.backend.finish()?)
+        })?;
+        let terms = stages.time(Stage::Ratio, || model.poisson_ratio(&mut step, data))?;
+        stages.time(Stage::Backprojection, || {
+            model.adjoint(&mut step, data, out)?;
+            Ok::<_, OperatorError>(step.backend.finish()?)
+        })?;
+        Ok(terms)
+    }
+
+    /// Returns β R and its derivatives at the present image; `None` without a penalty.
+    pub fn penalty_terms(&mut self) -> Result<Option<PenaltyTerms>, BackendError> {
+        let Self { backend, readout, penalty, x, volume, .. } = self;
+        let Some(penalty) = penalty else { return Ok(None) };
+        readout.volume_into(backend, x, 1.0, volume)?;
+        Ok(Some(penalty.terms(&volume.grid, volume.as_slice())))
+    }
+
+    /// `out` −= the gradient of β R.
+    pub fn subtract_penalty_gradient(&mut self, out: &mut B::Array<Image>) -> Result<(), BackendError> {
+        let Some(PenaltyTerms { gradient, .. }) = self.penalty_terms()? else { return Ok(()) };
+        let (gradient, all) = (self.from_voxels(&gradient)?, self.all());
+        self.backend.add_scaled(out, 0, -1.0, &gradient, all)
+    }
+
+    /// Returns the diagonal of β R's second derivatives at an image; `None` without a penalty.
+    pub fn curvature(&self, image: &Volume) -> Option<Vec<f64>> {
+        self.penalty.as_ref().map(|penalty| penalty.terms(&image.grid, image.as_slice()).curvature)
+    }
+
+    /// Brings an image of voxels, `[z, y, x]`, to the device; 0 outside the field of view.
+    pub fn from_voxels(&mut self, voxels: &[f64]) -> Result<B::Array<Image>, BackendError> {
+        self.volume.as_mut_slice().iter_mut().zip(voxels).for_each(|(value, voxel)| *value = *voxel as f32);
+        let coefficients = self.readout.space().coefficients(&self.volume);
+        self.backend.upload(Arc::new(coefficients))
+    }
+
+    /// Returns the present image, `[z, y, x]`.
+    pub fn volume(&mut self) -> Result<&Volume, BackendError> {
+        self.readout.volume_into(&mut self.backend, &self.x, 1.0, &mut self.volume)?;
+        Ok(&self.volume)
+    }
+
+    /// Returns the sum of all sensitivities, `[z, y, x]`.
+    pub fn sensitivity_volume(&mut self) -> Result<Volume, BackendError> {
+        let mut volume = self.volume.clone();
+        self.readout.volume_into(&mut self.backend, &self.sensitivity, 1.0, &mut volume)?;
+        Ok(volume)
+    }
+
+    /// x = max(0, x + `step_size` · direction). Returns the length of the change, before what falls below 0 is held there, relative
+    /// to that of x.
+    pub fn climb(&mut self, step_size: f64, direction: &B::Array<Image>) -> Result<f64, BackendError> {
+        let all = self.all();
+        let Self { backend, x, scratch, .. } = self;
+        let [length, of_x] = [backend.dot(direction, 0, direction, all.clone())?, backend.dot(x, 0, x, all.clone())?];
+        backend.add_scaled(x, 0, step_size as f32, direction, all)?;
+        // (Where x is above 0 it stays.)
+        backend.masked(scratch, x, x)?;
+        std::mem::swap(x, scratch);
+        Ok(step_size * (length / of_x).sqrt())
+    }
+
+    /// `out` = x.
+    pub fn copy_into(&mut self, out: &mut B::Array<Image>) -> Result<(), BackendError> {
+        let all = self.all();
+        copy(&mut self.backend, &self.x, out, all)
+    }
+}
+
+/// `out` = x.
+pub(super) fn copy<B: EmKernels>(
+    backend: &mut B,
+    x: &B::Array<Image>,
+    out: &mut B::Array<Image>,
+    all: Range<usize>,
+) -> Result<(), BackendError> {
+    backend.fill(out, 0.0)?;
+    backend.add_scaled(out, 0, 1.0, x, all)
+}
+
+/// The way in which an algorithm climbs.
+pub(super) trait Climb<B: EmKernels, M, S>: Send {
+    /// Does step number `num_steps`, counted from 0. Returns its subset, the likelihood's terms at the image before it, and its report.
+    fn climb(
+        &mut self,
+        objective: &mut Objective<B, M, S>,
+        num_steps: usize,
+        stages: &mut StageTimes,
+        task: &Task,
+    ) -> Result<(usize, PoissonTerms, AscentReport), ReconError>;
+}
+
+/// An algorithm that climbs.
+pub(super) struct Ascent<B: EmKernels, M, S, C> {
+    pub objective: Objective<B, M, S>,
+    pub climb: C,
+    pub num_steps: usize,
+}
+
+impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Ascent<B, M, S, C> {
+    pub fn new(objective: Objective<B, M, S>, climb: C) -> Self {
+        Self { objective, climb, num_steps: 0 }
+    }
+}
+
+impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algorithm for Ascent<B, M, S, C> {
+    fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
+        let mut stages = StageTimes::default();
+        let (subset, terms, ascent) = self.climb.climb(&mut self.objective, self.num_steps, &mut stages, task)?;
+        self.num_steps += 1;
+        let num_subsets = self.objective.num_subsets();
+        let PoissonTerms { log_likelihood, residual, num_unexplained_bins, num_limited_bins, .. } = terms;
+        Ok(StepReport {
+            iteration: self.num_steps / num_subsets,
+            subiteration: self.num_steps,
+            subset,
+            completes_iteration: self.num_steps.is_multiple_of(num_subsets),
+            num_events: None,
+            stages,
+            em: Some(EmReport {
+                log_likelihood: Some(log_likelihood),
+                residual: Some(residual),
+                num_unexplained_bins,
+                num_limited_bins,
+                explained: None,
+                accumulation: self.objective.accumulation,
+                race: None,
+            }),
+            ascent: Some(ascent),
+        })
+    }
+
+    fn num_subsets(&self) -> usize {
+        self.objective.num_subsets()
+    }
+
+    fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
+        let Objective { backend, readout, x, .. } = &mut self.objective;
+        Ok(readout.volume_into(backend, x, 1.0, volume)?)
+    }
+
+    fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
+        let Objective { backend, readout, x, .. } = &mut self.objective;
+        Ok(readout.begin_volume(backend, x, 1.0)?)
+    }
+
+    fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
+        let Objective { backend, readout, .. } = &mut self.objective;
+        Ok(readout.set_rois(backend, masks)?)
+    }
+
+    fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
+        let Objective { backend, readout, x, .. } = &mut self.objective;
+        Ok(readout.roi_sums(backend, x)?)
+    }
+
+    fn set_accumulation(&mut self, accumulation: Accumulation) {
+        // Losses of a race would be taken for a gradient.
+        if self.accumulations().contains(&accumulation) {
+            self.objective.accumulation = accumulation;
+        }
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        match self.objective.model.accumulations().contains(&Accumulation::Deterministic) {
+            true => &[Accumulation::Atomic, Accumulation::Deterministic],
+            false => &[Accumulation::Atomic],
+        }
+    }
+}

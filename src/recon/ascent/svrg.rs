@@ -1,0 +1,245 @@
+//! Stochastic variance-reduced gradients (Johnson & Zhang 2013, NIPS 26), preconditioned as in Ehrhardt et al. 2025, Front Nucl Med
+//! 5:1641215 (PETRIC's first):
+//!
+//! ```text
+//! x ← max(0, x + τ P (N (b_s(x) − b_s(x̃)) + Σ_s b_s(x̃) − Aᵀm − β ∇R(x))),   b_s(x) = A_sᵀ (m ⊙ y / ȳ)
+//! P = x̄ / (Aᵀm + 3/2 · β diag(∇²R(x̄)) x̄),   x̄ = x̃ smoothed
+//! ```
+//!
+//! The anchor x̃ is the image at the beginning of every second epoch, where all b_s are computed. The subset's sensitivities cancel,
+//! and the penalty is always that of the present image.
+
+use super::objective::{Ascent, Climb, Objective, ObjectiveValue, copy};
+use super::{AscentReport, DrawOrder};
+use crate::algebra::{Image, ImageSpace};
+use crate::data::Volume;
+use crate::operator::Accumulation;
+use crate::recon::{Algorithm, EmKernels, ForwardModel, Penalty, PoissonTerms, ReconError, Stage, StageTimes, gaussian_filter};
+use crate::task::Task;
+
+/// Epochs from anchor to anchor.
+const EPOCHS_OF_ANCHOR: usize = 2;
+/// Epochs at whose beginning P is made again.
+const EPOCHS_OF_PRECONDITIONER: usize = 4;
+/// Weight of the penalty's curvature in P.
+const CURVATURE_WEIGHT: f64 = 1.5;
+/// Smoothing of the image in P, mm.
+const SMOOTHING_FWHM_MM: f64 = 5.0;
+/// A fall of Φ by less than this part of it may be rounding.
+const ROUNDING: f64 = 1e-7;
+
+/// Step sizes τ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepSizes {
+    /// The same for all steps.
+    Constant(f64),
+    /// 3 for the first 10 steps, then 2 to number 100, 1.5 to 200, 1 to 300, ½ from there on (the first of PETRIC's winner).
+    Table,
+}
+
+impl StepSizes {
+    /// Returns τ of a step, counted from 0.
+    pub fn of_step(self, step: usize) -> f64 {
+        match self {
+            StepSizes::Constant(size) => size,
+            StepSizes::Table => match step {
+                0..=9 => 3.0,
+                10..=99 => 2.0,
+                100..=199 => 1.5,
+                200..=299 => 1.0,
+                _ => 0.5,
+            },
+        }
+    }
+}
+
+/// Settings of [`Svrg`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SvrgSettings {
+    /// Step sizes.
+    pub step_sizes: StepSizes,
+    /// Order of the subsets.
+    pub order: DrawOrder,
+    /// Seed of random orders.
+    pub seed: u64,
+    /// Accumulation of the steps, and of the sensitivity: both free of race conditions.
+    pub accumulations: [Accumulation; 2],
+}
+
+/// Everything at the anchor.
+struct Anchor<B: EmKernels> {
+    x: B::Array<Image>,
+    /// b_s of each subset.
+    parts: Vec<B::Array<Image>>,
+    /// Their sum less the sensitivity.
+    gradient: B::Array<Image>,
+    objective: ObjectiveValue,
+}
+
+/// The state of the algorithm between its steps.
+struct Climbing<B: EmKernels> {
+    settings: SvrgSettings,
+    anchor: Option<Anchor<B>>,
+    preconditioner: B::Array<Image>,
+    order: Vec<usize>,
+    backprojected_ratio: B::Array<Image>,
+    direction: B::Array<Image>,
+    /// What the step sizes have been halved by.
+    scale: f64,
+    num_halved: usize,
+}
+
+/// SVRG.
+pub struct Svrg;
+
+impl Svrg {
+    /// Starts at `init`, a volume of the space's grid, else at the uniform image with the number of counts of the data.
+    ///
+    /// # Errors
+    /// A start image with negative values, a penalty of an image that is not made of voxels, too little memory on the device; stopped.
+    pub fn start<B, M, S>(
+        backend: B,
+        space: S,
+        model: M,
+        settings: SvrgSettings,
+        penalty: Option<Penalty>,
+        init: Option<&Volume>,
+        task: &Task,
+    ) -> Result<Box<dyn Algorithm>, ReconError>
+    where
+        B: EmKernels + 'static,
+        M: ForwardModel<B> + 'static,
+        S: ImageSpace<B> + 'static,
+    {
+        let mut objective = Objective::new(backend, space, model, penalty, settings.accumulations, init, task, |_, _| Ok(()))?;
+        let climbing = Climbing::<B> {
+            settings,
+            anchor: None,
+            preconditioner: objective.zeros()?,
+            order: Vec::new(),
+            backprojected_ratio: objective.zeros()?,
+            direction: objective.zeros()?,
+            scale: 1.0,
+            num_halved: 0,
+        };
+        Ok(Box::new(Ascent::new(objective, climbing)))
+    }
+}
+
+impl<B: EmKernels> Climbing<B> {
+    /// Makes the present image the anchor. If Φ has fallen, or is no number, the image goes back to the anchor before, and steps
+    /// become half as long.
+    fn anchor<M: ForwardModel<B>, S: ImageSpace<B>>(
+        &mut self,
+        objective: &mut Objective<B, M, S>,
+        stages: &mut StageTimes,
+        task: &Task,
+    ) -> Result<ObjectiveValue, ReconError> {
+        let mut anchor = match self.anchor.take() {
+            Some(anchor) => anchor,
+            None => {
+                let parts = (0..objective.num_subsets()).map(|_| objective.zeros()).collect::<Result<_, _>>()?;
+                let [x, gradient] = [objective.zeros()?, objective.zeros()?];
+                let value = ObjectiveValue { log_likelihood: f64::NEG_INFINITY, penalty: 0.0 };
+                Anchor { x, parts, gradient, objective: value }
+            }
+        };
+        let mut value = Self::pass(objective, &mut anchor, stages, task)?;
+        let before = anchor.objective.total();
+        let has_risen = value.total() >= before - ROUNDING * before.abs();
+        if before.is_finite() && !has_risen {
+            let all = objective.all();
+            copy(&mut objective.backend, &anchor.x, &mut objective.x, all)?;
+            self.scale *= 0.5;
+            self.num_halved += 1;
+            value = Self::pass(objective, &mut anchor, stages, task)?;
+        }
+        anchor.objective = value;
+        objective.copy_into(&mut anchor.x)?;
+        self.anchor = Some(anchor);
+        Ok(value)
+    }
+
+    /// Computes all parts of the anchor at the present image. Returns Φ.
+    fn pass<M: ForwardModel<B>, S: ImageSpace<B>>(
+        objective: &mut Objective<B, M, S>,
+        anchor: &mut Anchor<B>,
+        stages: &mut StageTimes,
+        task: &Task,
+    ) -> Result<ObjectiveValue, ReconError> {
+        let all = objective.all();
+        let mut value = ObjectiveValue::default();
+        objective.backend.fill(&mut anchor.gradient, 0.0)?;
+        for (subset, part) in anchor.parts.iter_mut().enumerate() {
+            value.log_likelihood += objective.backprojected_ratio(subset, part, stages, task)?.log_likelihood;
+            objective.backend.add_scaled(&mut anchor.gradient, 0, 1.0, part, all.clone())?;
+        }
+        objective.backend.add_scaled(&mut anchor.gradient, 0, -1.0, &objective.sensitivity, all)?;
+        value.penalty = stages.time(Stage::Update, || objective.penalty_terms())?.map_or(0.0, |terms| terms.value);
+        Ok(value)
+    }
+
+    /// Makes P at the anchor.
+    fn make_preconditioner<M: ForwardModel<B>, S: ImageSpace<B>>(
+        &mut self,
+        objective: &mut Objective<B, M, S>,
+    ) -> Result<(), ReconError> {
+        let sensitivity = objective.sensitivity_volume()?;
+        let image = objective.volume()?;
+        let smoothed = gaussian_filter(image, SMOOTHING_FWHM_MM);
+        let curvature = objective.curvature(&smoothed);
+        let values: Vec<f64> = (smoothed.as_slice().iter().zip(sensitivity.as_slice()).enumerate())
+            .map(|(voxel, (x, sensitivity))| {
+                let (x, sensitivity) = (f64::from(*x), f64::from(*sensitivity));
+                let of_penalty = curvature.as_ref().map_or(0.0, |curvature| CURVATURE_WEIGHT * curvature[voxel] * x);
+                if sensitivity > 0.0 { x / (sensitivity + of_penalty) } else { 0.0 }
+            })
+            .collect();
+        self.preconditioner = objective.from_voxels(&values)?;
+        Ok(())
+    }
+}
+
+impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Climbing<B> {
+    fn climb(
+        &mut self,
+        objective: &mut Objective<B, M, S>,
+        num_steps: usize,
+        stages: &mut StageTimes,
+        task: &Task,
+    ) -> Result<(usize, PoissonTerms, AscentReport), ReconError> {
+        let num_subsets = objective.num_subsets();
+        let (epoch, at) = (num_steps / num_subsets, num_steps % num_subsets);
+        let mut value = None;
+        if at == 0 {
+            self.order = self.settings.order.of_epoch(epoch, num_subsets, self.settings.seed);
+            if epoch.is_multiple_of(EPOCHS_OF_ANCHOR) {
+                value = Some(self.anchor(objective, stages, task)?);
+            }
+            if epoch < EPOCHS_OF_PRECONDITIONER {
+                stages.time(Stage::Update, || self.make_preconditioner(objective))?;
+            }
+        }
+        let subset = self.order[at];
+        let step_size = self.scale * self.settings.step_sizes.of_step(num_steps);
+        let Self { anchor, preconditioner, backprojected_ratio, direction, .. } = self;
+        let terms = objective.backprojected_ratio(subset, backprojected_ratio, stages, task)?;
+        let update = stages.time(Stage::Update, || -> Result<f64, ReconError> {
+            let (all, scale) = (objective.all(), num_subsets as f32);
+            let backend = &mut objective.backend;
+            backend.fill(direction, 0.0)?;
+            if let Some(anchor) = anchor {
+                backend.add_scaled(direction, 0, scale, backprojected_ratio, all.clone())?;
+                backend.add_scaled(direction, 0, -scale, &anchor.parts[subset], all.clone())?;
+                backend.add_scaled(direction, 0, 1.0, &anchor.gradient, all.clone())?;
+            }
+            objective.subtract_penalty_gradient(direction)?;
+            objective.backend.multiply(direction, 0, preconditioner, all)?;
+            let update = objective.climb(step_size, direction)?;
+            objective.backend.finish()?;
+            Ok(update)
+        })?;
+        let report = AscentReport { objective: value, step_size, num_halved: self.num_halved, update };
+        Ok((subset, terms, report))
+    }
+}

@@ -1,0 +1,201 @@
+//! A problem of 24 data and 8 voxels, whose maxima were computed independently in double precision.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::*;
+use crate::algebra::{Data, Host, HostArray, Image, Voxels};
+use crate::data::Volume;
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
+use crate::recon::{Algorithm, Factors, MeasuredValues, Penalty, Potential, ProjectionModel, StepReport, SubsetOrder};
+use crate::task::Task;
+
+const NUM_DATA: usize = 24;
+const NUM_VOXELS: usize = 8;
+const COUNTS: [u8; NUM_DATA] = [21, 17, 14, 16, 14, 19, 21, 18, 5, 12, 19, 23, 16, 13, 18, 13, 18, 23, 17, 4, 14, 18, 22, 18];
+const LIKELIEST: [f64; NUM_VOXELS] =
+    [0.79380199, 1.80704467, 2.44905336, 3.41000883, 10.85461379, 5.94564292, 7.04970951, 7.62021276];
+const PENALISED: [f64; NUM_VOXELS] =
+    [3.59012000, 3.72906888, 3.78207026, 4.65563995, 4.44285237, 4.24818891, 5.24774955, 5.26662602];
+
+/// A_ij = ((7 i + 3 j + i j) mod 11) / 10; subset s has every i with i mod n = s.
+struct Dense;
+
+impl Dense {
+    fn element(i: usize, j: usize) -> f64 {
+        ((7 * i + 3 * j + i * j) % 11) as f64 / 10.0
+    }
+
+    fn rows(subset: Subset) -> impl Iterator<Item = usize> {
+        (subset.index..NUM_DATA).step_by(subset.count)
+    }
+}
+
+impl DataSpace for Dense {
+    fn max_subsets(&self) -> usize {
+        NUM_DATA
+    }
+
+    fn len(&self, subset: Subset) -> usize {
+        Self::rows(subset).count()
+    }
+
+    fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>> {
+        Arc::new(Subset::all(num_subsets).flat_map(|subset| Self::rows(subset).map(|i| values[i])).collect())
+    }
+
+    fn in_order(&self, values: Vec<f32>) -> Vec<f32> {
+        values
+    }
+
+    fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
+        crate::operator::one_after_the_other(self, subset)
+    }
+}
+
+impl LinearOperator<Host> for Dense {
+    fn apply(
+        &self,
+        _: &mut Host,
+        subset: Subset,
+        x: &HostArray<Image>,
+        out: &mut HostArray<Data>,
+        _: &Task,
+    ) -> Result<(), OperatorError> {
+        for (out, i) in out.values_mut().iter_mut().zip(Self::rows(subset)) {
+            *out = (0..NUM_VOXELS).map(|j| Self::element(i, j) * f64::from(x[j])).sum::<f64>() as f32;
+        }
+        Ok(())
+    }
+
+    fn adjoint(
+        &self,
+        _: &mut Host,
+        subset: Subset,
+        q: &HostArray<Data>,
+        _: Accumulation,
+        out: &mut HostArray<Image>,
+        _: &Task,
+    ) -> Result<(), OperatorError> {
+        for (j, out) in out.values_mut().iter_mut().enumerate() {
+            *out = Self::rows(subset).zip(q.iter()).map(|(i, q)| Self::element(i, j) * f64::from(*q)).sum::<f64>() as f32;
+        }
+        Ok(())
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        Accumulation::OF_LINES
+    }
+
+    fn scratch_bytes(&self, _: Subset, _: Accumulation) -> u64 {
+        0
+    }
+}
+
+fn grid() -> Grid {
+    Grid::centred([2, 2, 2], [2.0, 2.0, 3.0]).unwrap()
+}
+
+fn model(num_subsets: usize) -> ProjectionModel<Host, Dense, Dense> {
+    let counts = MeasuredValues {
+        prompts: Arc::new(COUNTS.map(f32::from).to_vec()),
+        multiplicative: None,
+        additive: Some(Factors::PerDatum(Arc::new(vec![0.5; NUM_DATA]))),
+    };
+    ProjectionModel::new(&mut Host, Dense, Dense, counts, num_subsets).unwrap()
+}
+
+fn penalty() -> Option<Penalty> {
+    let potential = Potential::RelativeDifference { gamma: 2.0, epsilon: 0.01 };
+    Some(Penalty { potential, strength: 0.5, kappa: None })
+}
+
+const ACCUMULATIONS: [Accumulation; 2] = [Accumulation::Deterministic; 2];
+
+fn svrg(step_sizes: StepSizes, penalty: Option<Penalty>, order: DrawOrder) -> Box<dyn Algorithm> {
+    let settings = SvrgSettings { step_sizes, order, seed: 1, accumulations: ACCUMULATIONS };
+    let start = Volume::filled(grid(), 3.0);
+    Svrg::start(Host, Voxels::whole(grid()), model(4), settings, penalty, Some(&start), &Task::new()).unwrap()
+}
+
+fn run(algorithm: &mut dyn Algorithm, epochs: usize) -> Vec<StepReport> {
+    (0..epochs * algorithm.num_subsets()).map(|_| algorithm.step(&Task::new()).unwrap()).collect()
+}
+
+/// The largest distance from an image, as a part of its largest value.
+fn distance(algorithm: &mut dyn Algorithm, from: [f64; NUM_VOXELS]) -> f64 {
+    let mut volume = Volume::filled(grid(), 0.0);
+    algorithm.volume_into(&mut volume).unwrap();
+    let largest = from.into_iter().fold(0.0, f64::max);
+    volume.as_slice().iter().zip(from).map(|(x, expected)| (f64::from(*x) - expected).abs() / largest).fold(0.0, f64::max)
+}
+
+fn last_objective(reports: &[StepReport]) -> f64 {
+    reports.iter().rev().find_map(|report| report.ascent.and_then(|ascent| ascent.objective)).unwrap().total()
+}
+
+#[test]
+fn svrg_finds_the_maxima() {
+    for order in [DrawOrder::Random, DrawOrder::Cofactor] {
+        let mut algorithm = svrg(StepSizes::Constant(0.3), penalty(), order);
+        let reports = run(&mut *algorithm, 300);
+        assert!(distance(&mut *algorithm, PENALISED) < 1e-5, "{order:?}: {}", distance(&mut *algorithm, PENALISED));
+        assert!((last_objective(&reports) - 722.50681759).abs() < 1e-6 * 722.5, "{}", last_objective(&reports));
+        let mut algorithm = svrg(StepSizes::Constant(0.3), None, order);
+        let reports = run(&mut *algorithm, 3000);
+        assert!(distance(&mut *algorithm, LIKELIEST) < 1e-4, "{order:?}: {}", distance(&mut *algorithm, LIKELIEST));
+        assert!((last_objective(&reports) - 724.62996267).abs() < 1e-6 * 724.6, "{}", last_objective(&reports));
+        assert!(reports.iter().all(|report| report.ascent.is_some_and(|ascent| ascent.num_halved == 0)));
+    }
+}
+
+#[test]
+fn steps_that_diverge_are_halved_until_they_climb() {
+    let mut algorithm = svrg(StepSizes::Constant(3.0), penalty(), DrawOrder::Random);
+    let reports = run(&mut *algorithm, 600);
+    let ascents: Vec<AscentReport> = reports.iter().filter_map(|report| report.ascent).collect();
+    assert!(ascents.iter().any(|ascent| ascent.num_halved > 0 && ascent.step_size < 3.0));
+    assert!(distance(&mut *algorithm, PENALISED) < 1e-4, "{}", distance(&mut *algorithm, PENALISED));
+    // From anchor to anchor Φ does not fall.
+    let values: Vec<f64> = ascents.iter().filter_map(|ascent| ascent.objective).map(ObjectiveValue::total).collect();
+    assert!(values.windows(2).all(|pair| pair[1] >= pair[0] - 1e-6 * pair[0].abs()), "{values:?}");
+    let mut table = svrg(StepSizes::Table, penalty(), DrawOrder::Cofactor);
+    run(&mut *table, 600);
+    assert!(distance(&mut *table, PENALISED) < 1e-4, "{}", distance(&mut *table, PENALISED));
+}
+
+#[test]
+fn bsrem_comes_near_the_maximum_as_its_steps_shrink() {
+    let settings =
+        BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Sequential, accumulations: ACCUMULATIONS };
+    let start = Volume::filled(grid(), 3.0);
+    let new = || Bsrem::start(Host, Voxels::whole(grid()), model(4), settings, penalty(), Some(&start), &Task::new()).unwrap();
+    let mut algorithm = new();
+    run(&mut *algorithm, 4000);
+    let found = distance(&mut *algorithm, PENALISED);
+    assert!(found < 2e-3, "{found}");
+    // It is not there yet after 50.
+    let mut early = new();
+    run(&mut *early, 50);
+    assert!(distance(&mut *early, PENALISED) > found);
+}
+
+#[test]
+fn the_uniform_start_has_the_counts_of_the_data_and_every_run_the_same_bits() {
+    let settings = SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 7, accumulations: ACCUMULATIONS };
+    let images = [(); 2].map(|()| {
+        let mut algorithm = Svrg::start(Host, Voxels::whole(grid()), model(4), settings, penalty(), None, &Task::new()).unwrap();
+        let mut volume = Volume::filled(grid(), 0.0);
+        algorithm.volume_into(&mut volume).unwrap();
+        let expected: f64 = (0..NUM_DATA)
+            .map(|i| (0..NUM_VOXELS).map(|j| Dense::element(i, j) * f64::from(volume.as_slice()[j])).sum::<f64>())
+            .sum();
+        let counts: f64 = COUNTS.iter().map(|count| f64::from(*count)).sum();
+        assert!((expected - (counts - 12.0)).abs() < 1e-2 * counts, "{expected} {counts}");
+        run(&mut *algorithm, 20);
+        algorithm.volume_into(&mut volume).unwrap();
+        volume
+    });
+    assert_eq!(images[0], images[1]);
+}
