@@ -34,6 +34,74 @@ pub enum Potential {
     },
 }
 
+/// A penalty by its name.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_prior)]
+pub enum Prior {
+    /// [`Potential::RelativeDifference`].
+    #[default]
+    #[serde(rename = "rdp")]
+    #[strum(serialize = "rdp")]
+    RelativeDifference,
+    /// [`Potential::Quadratic`].
+    Quadratic,
+    /// [`Potential::LogCosh`].
+    LogCosh,
+}
+
+fn not_a_prior(text: &str) -> String {
+    format!("'{text}' is not a prior; use rdp, quadratic or log-cosh")
+}
+
+/// A penalty by its parameters. Those in units of the image follow from the start image where they are not given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PenaltySpec {
+    /// Which one.
+    pub prior: Prior,
+    /// β, from 0.
+    pub strength: f64,
+    /// γ of relative differences.
+    pub gamma: f64,
+    /// ε of relative differences; `None` = a thousandth of the start image's largest value.
+    pub epsilon: Option<f64>,
+    /// δ of log-cosh; `None` = a hundredth of the start image's largest value.
+    pub delta: Option<f64>,
+}
+
+impl PenaltySpec {
+    /// No penalty.
+    pub const NONE: Self = Self { prior: Prior::RelativeDifference, strength: 0.0, gamma: 2.0, epsilon: None, delta: None };
+
+    /// Returns the penalty of a run whose start image has this largest value; `None` without strength.
+    pub fn from_start(self, largest: f64) -> Option<Penalty> {
+        let potential = match self.prior {
+            Prior::RelativeDifference => {
+                Potential::RelativeDifference { gamma: self.gamma, epsilon: self.epsilon.unwrap_or(1e-3 * largest) }
+            }
+            Prior::Quadratic => Potential::Quadratic,
+            // (An image of zeros has no differences.)
+            Prior::LogCosh => {
+                Potential::LogCosh { delta: self.delta.unwrap_or(1e-2 * largest).max(f64::from(f32::MIN_POSITIVE)) }
+            }
+        };
+        (self.strength > 0.0).then_some(Penalty { potential, strength: self.strength, kappa: None })
+    }
+}
+
 /// ψ of a pair with its derivatives by the first value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairTerms {

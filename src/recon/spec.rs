@@ -1,6 +1,6 @@
 //! The one place that makes an algorithm of a forward model.
 
-use super::{Algorithm, EmKernels, EmSettings, ForwardModel, MlemOsem, ReconError, SubsetOrder};
+use super::{Algorithm, AscentMethod, EmKernels, EmSettings, ForwardModel, MlemOsem, PenaltySpec, ReconError, SubsetOrder};
 use crate::algebra::ImageSpace;
 use crate::data::Volume;
 use crate::operator::Accumulation;
@@ -13,6 +13,24 @@ pub enum AlgorithmSpec {
         /// Order of the subsets.
         subset_order: SubsetOrder,
     },
+    /// An algorithm that climbs to the maximum of a penalised likelihood.
+    Ascent {
+        /// Which one.
+        method: AscentMethod,
+        /// The penalty.
+        penalty: PenaltySpec,
+    },
+}
+
+impl AlgorithmSpec {
+    /// Returns the images that a run has beyond those of expectation maximisation, for the forecast: directions, the anchor and the
+    /// preconditioner, and the penalty's derivatives on the host.
+    pub fn further_images(self) -> u64 {
+        match self {
+            AlgorithmSpec::Em { .. } => 0,
+            AlgorithmSpec::Ascent { .. } => 14,
+        }
+    }
 }
 
 /// Accumulation of the backprojections of a run.
@@ -50,5 +68,6 @@ where
             let settings = EmSettings { subset_order, accumulation, sensitivity_accumulation, racy_sensitivity };
             Ok(Box::new(MlemOsem::new(backend, space, model, settings, init)?))
         }
+        AlgorithmSpec::Ascent { method, penalty } => method.begin(backend, space, model, penalty, additions, init),
     }
 }

@@ -49,7 +49,9 @@ impl Stage {
             Stage::Backprojection => {
                 "Backprojection of the ratio, with the accumulation chosen; of a sweep that of the filtered projections"
             }
-            Stage::Update => "Image × backprojection / sensitivity",
+            Stage::Update => {
+                "Image × backprojection / sensitivity; of penalised likelihoods the step with the gradient of the penalty"
+            }
             Stage::Sensitivity => "Backprojection of ones; once for each subset, in the first iteration",
             Stage::Race => "Measuring what non-atomic additions lose: not part of the reconstruction itself",
             Stage::Copy => "Copying the volume for display; on a GPU during the next step, at no cost",

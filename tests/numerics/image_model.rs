@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend as _, Host, Voxels};
-use tomoscope::data::{Counts, Psf, PsfAtRadius, Study, Volume};
+use tomoscope::data::{Psf, PsfAtRadius, Study, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::io::read_projections;
 use tomoscope::io::read_volume;
 use tomoscope::operator::{Composed, ImageModel, Siddon, Subset};
 use tomoscope::phantom;
@@ -18,7 +17,7 @@ use tomoscope::statistics::FWHM_PER_SIGMA;
 use tomoscope::task::Task;
 
 use super::data::data_file;
-use super::support::{geometry, largest_difference, relative, tiny};
+use super::support::{geometry, largest_difference, relative, stir_model, tiny};
 
 /// Gᵀ of an image, that many times.
 fn transposed(psf: &Psf, volume: &Volume, times: usize) -> Volume {
@@ -108,16 +107,8 @@ fn resampled_slices_project_as_the_image_s_own() {
 
 /// The image of STIR's scan with resolution modelling, in its units.
 fn of_stir(algorithm: AlgorithmChoice, num_subsets: usize, num_iterations: usize) -> Option<Volume> {
-    let file = |name: &str| data_file(&format!("stir-oracles/model/{name}"));
-    let measured = |name: &str| Some(read_projections(&file(name)?).unwrap().0);
-    let (prompts, factors, additive) = (measured("prompts.hs")?, measured("af.hs")?, measured("additive.hs")?);
-    let (mut start, _) = read_volume(&file("start.hv")?).unwrap();
+    let (counts, start) = stir_model()?;
     let dx = start.grid.voxel_mm[0];
-    start.as_mut_slice().iter_mut().for_each(|value| *value /= dx as f32);
-    // STIR's term is already corrected.
-    let inside: Vec<f32> = additive.counts.iter().zip(&*factors.counts).map(|(additive, factor)| additive * factor).collect();
-    let additive = tomoscope::data::Michelogram::new(Arc::clone(&prompts.geometry), inside).unwrap();
-    let counts = Counts { multiplicative: Some(factors), additive: Some(additive), ..Counts::new(prompts) };
     let in_order = || Parameters::default().with_choice(&SUBSET_ORDER, SubsetOrder::Sequential);
     let parameters = if num_subsets > 1 { in_order() } else { Parameters::default() };
     let settings = RunSettings {

@@ -45,6 +45,7 @@ mod nema_nu4;
 mod nothing_lost;
 mod parity;
 mod peaks;
+mod penalised;
 mod plane_ends;
 mod planes;
 mod recon;

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, Host};
-use tomoscope::data::{ReferenceSpectrum, Sweep, SweepKind, Unit, Volume};
+use tomoscope::data::{Counts, Michelogram, ReferenceSpectrum, Sweep, SweepKind, Unit, Volume};
 use tomoscope::geometry::Grid;
+use tomoscope::io::{read_projections, read_volume};
 use tomoscope::measure::relative_difference;
 use tomoscope::operator::{Accumulation, FilteredProjections, PlaneBackprojector, Subset, ViewProjector, backproject_plain};
 use tomoscope::scanner::{self, InPlane, ScanGeometry, Segment};
 use tomoscope::task::Task;
+
+use super::data::data_file;
 
 /// Numbers between 0 and 1 that depend on the seed alone.
 pub fn noise(seed: u32, len: usize) -> Vec<f32> {
@@ -164,4 +167,19 @@ pub fn planes_by(backprojector: &mut impl PlaneBackprojector<Host>, projections:
     let mut image = Host.zeros(backprojector.grid().num_voxels()).unwrap();
     backprojector.add(&mut Host, projections, &mut image, &Task::new()).unwrap();
     image.into_values()
+}
+
+/// The scan that STIR reconstructed in several ways, with its factors and its background, and its start image per mm.
+pub fn stir_model() -> Option<(Counts, Volume)> {
+    let file = |name: &str| data_file(&format!("stir-oracles/model/{name}"));
+    let measured = |name: &str| Some(read_projections(&file(name)?).unwrap().0);
+    let (prompts, factors, additive) = (measured("prompts.hs")?, measured("af.hs")?, measured("additive.hs")?);
+    let (mut start, _) = read_volume(&file("start.hv")?).unwrap();
+    let dx = start.grid.voxel_mm[0];
+    start.as_mut_slice().iter_mut().for_each(|value| *value /= dx as f32);
+    // STIR's term is already corrected.
+    let inside: Vec<f32> = additive.counts.iter().zip(&*factors.counts).map(|(additive, factor)| additive * factor).collect();
+    let additive = Michelogram::new(Arc::clone(&prompts.geometry), inside).unwrap();
+    let counts = Counts { multiplicative: Some(factors), additive: Some(additive), ..Counts::new(prompts) };
+    Some((counts, start))
 }

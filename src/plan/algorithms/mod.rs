@@ -2,6 +2,7 @@
 //! records and the remote protocol follow from the entries of [`registry`].
 
 pub mod parameters;
+pub mod penalised;
 pub mod registry;
 pub mod research;
 pub mod traits;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use strum::VariantArray as _;
 
 use super::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters};
+use super::penalised::{BSREM_PARAMETERS, SVRG_PARAMETERS, bsrem, svrg};
 use super::traits::{DataKind, Traits};
 use crate::operator::Interpolation;
 use crate::recon::{AlgorithmSpec, Baseline, FbpSettings, Filter, FilterSettings, SubsetOrder};
@@ -95,6 +96,24 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         has_subsets: false,
         parameters: &[],
         method: Method::AsRead,
+    },
+    AlgorithmEntry {
+        key: "svrg",
+        label: "SVRG",
+        help: "Maximum of a penalised likelihood by gradients of subsets whose variance vanishes: converges in a few iterations",
+        is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events),
+        has_subsets: true,
+        parameters: SVRG_PARAMETERS,
+        method: Method::Iterative(svrg),
+    },
+    AlgorithmEntry {
+        key: "bsrem",
+        label: "BSREM",
+        help: "Maximum of a penalised likelihood by steps that shrink: converges slowly",
+        is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events),
+        has_subsets: true,
+        parameters: BSREM_PARAMETERS,
+        method: Method::Iterative(bsrem),
     },
 ];
 
@@ -213,6 +232,10 @@ impl AlgorithmChoice {
     pub const FBP_MULTISTAGE: Self = Self(&ALGORITHMS[3]);
     /// Images of another program as they are.
     pub const AS_READ: Self = Self(&ALGORITHMS[4]);
+    /// Stochastic variance-reduced gradients.
+    pub const SVRG: Self = Self(&ALGORITHMS[5]);
+    /// Block-sequential regularised expectation maximisation.
+    pub const BSREM: Self = Self(&ALGORITHMS[6]);
 
     /// Returns all.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -334,8 +357,9 @@ mod tests {
             }
         }
         type Choice = AlgorithmChoice;
-        let constants = [Choice::OSEM, Choice::MLEM, Choice::FBP, Choice::FBP_MULTISTAGE, Choice::AS_READ];
-        assert_eq!(constants.map(AlgorithmChoice::key), ["osem", "mlem", "fbp", "fbp-multistage", "as-read"]);
+        let constants =
+            [Choice::OSEM, Choice::MLEM, Choice::FBP, Choice::FBP_MULTISTAGE, Choice::AS_READ, Choice::SVRG, Choice::BSREM];
+        assert_eq!(constants.map(AlgorithmChoice::key), ["osem", "mlem", "fbp", "fbp-multistage", "as-read", "svrg", "bsrem"]);
     }
 
     #[test]

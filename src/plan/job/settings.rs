@@ -194,6 +194,12 @@ impl RunSettings {
         }
     }
 
+    /// Returns the bytes of the images that the algorithm has beyond those of expectation maximisation.
+    pub(in crate::plan) fn further_image_bytes(&self) -> u64 {
+        let further_images = self.spec().map_or(0, AlgorithmSpec::further_images);
+        4 * further_images * self.grid.num_voxels() as u64
+    }
+
     /// Returns the subsets that are used: one where the algorithm has none.
     pub fn subsets_in_use(&self) -> usize {
         if self.algorithm.entry().has_subsets { self.num_subsets } else { 1 }

@@ -75,7 +75,8 @@ fn needs_of(chosen: &OpenedDevices, counts: &Counts, settings: &RunSettings) -> 
     let corrections = corrections_per_datum(counts, num_tof);
     MemoryNeeds::of(chosen.members.iter().map(|(system, _)| {
         let accumulation = settings.accumulation_on(&**system);
-        (system.memory_bytes(corrections, settings.num_subsets, accumulation), system.free_memory())
+        let bytes = system.memory_bytes(corrections, settings.num_subsets, accumulation) + settings.further_image_bytes();
+        (bytes, system.free_memory())
     }))
 }
 

@@ -262,7 +262,7 @@ fn bytes_of(platform: &dyn Platform, share: Shard, list: &EventList, settings: &
     let scratch = 4 * image_len as u64 * if platform.has_own_memory() { 3 } else { 8 };
     // Images between the steps of a resolution model, and the one that is projected.
     let scratch = scratch + if settings.psf.is_some() { 4 * 3 * image_len as u64 } else { 0 };
-    arrays.bytes(settings.num_subsets, accumulation, scratch) + of_event * num
+    arrays.bytes(settings.num_subsets, accumulation, scratch) + settings.further_image_bytes() + of_event * num
 }
 
 /// Returns the memory of each device's share.

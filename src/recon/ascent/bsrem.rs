@@ -9,15 +9,13 @@
 use super::AscentReport;
 use super::objective::{Ascent, Climb, Objective, copy};
 use crate::algebra::{Image, ImageSpace};
-use crate::data::Volume;
-use crate::operator::Accumulation;
-use crate::recon::{Algorithm, EmKernels, ForwardModel, Penalty, PoissonTerms, ReconError, Stage, StageTimes, SubsetOrder};
+use crate::recon::{Algorithm, EmKernels, ForwardModel, PoissonTerms, ReconError, Stage, StageTimes, SubsetOrder};
 use crate::task::Task;
 
 /// Part of the start image's largest value that δ is.
 const DELTA: f64 = 1e-3;
 
-/// Settings of [`Bsrem`].
+/// Settings of BSREM.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BsremSettings {
     /// α₀, the step size of the first iteration.
@@ -26,8 +24,6 @@ pub struct BsremSettings {
     pub relaxation: f64,
     /// Order of the subsets.
     pub subset_order: SubsetOrder,
-    /// Accumulation of the steps, and of the sensitivity: both free of race conditions.
-    pub accumulations: [Accumulation; 2],
 }
 
 /// The state of the algorithm between its steps.
@@ -43,52 +39,39 @@ struct Climbing<B: EmKernels> {
     scratch: B::Array<Image>,
 }
 
-/// BSREM.
-pub struct Bsrem;
-
-impl Bsrem {
-    /// Starts at `init`, a volume of the space's grid, else at the uniform image with the number of counts of the data.
-    ///
-    /// # Errors
-    /// A start image with negative values, a penalty of an image that is not made of voxels, too little memory on the device; stopped.
-    pub fn start<B, M, S>(
-        backend: B,
-        space: S,
-        model: M,
-        settings: BsremSettings,
-        penalty: Option<Penalty>,
-        init: Option<&Volume>,
-        task: &Task,
-    ) -> Result<Box<dyn Algorithm>, ReconError>
-    where
-        B: EmKernels + 'static,
-        M: ForwardModel<B> + 'static,
-        S: ImageSpace<B> + 'static,
-    {
-        let (len, mut sensitivities) = (space.len(), Vec::new());
-        let keep = |backend: &mut B, sensitivity: &B::Array<Image>| {
-            let mut own = backend.zeros(len)?;
-            copy(backend, sensitivity, &mut own, 0..len)?;
-            sensitivities.push(own);
-            Ok(())
-        };
-        let mut objective = Objective::new(backend, space, model, penalty, settings.accumulations, init, task, keep)?;
-        let inverse = |value: &f32| if *value > 0.0 { 1.0 / f64::from(*value) } else { 0.0 };
-        let inverse: Vec<f64> = objective.sensitivity_volume()?.as_slice().iter().map(inverse).collect();
-        let climbing = Climbing::<B> {
-            order: settings.subset_order.order(objective.num_subsets()),
-            settings,
-            sensitivities,
-            inverse: objective.from_voxels(&inverse)?,
-            delta: (DELTA * f64::from(objective.volume()?.range().1)) as f32,
-            direction: objective.zeros()?,
-            scratch: objective.zeros()?,
-        };
-        Ok(Box::new(Ascent::new(objective, climbing)))
-    }
+/// Makes the algorithm.
+pub(super) fn bsrem<B, M, S>(mut objective: Objective<B, M, S>, settings: BsremSettings) -> Result<Box<dyn Algorithm>, ReconError>
+where
+    B: EmKernels + 'static,
+    M: ForwardModel<B> + 'static,
+    S: ImageSpace<B> + 'static,
+{
+    let num_subsets = objective.num_subsets();
+    let climbing = Climbing::<B> {
+        order: settings.subset_order.order(num_subsets),
+        settings,
+        sensitivities: (0..num_subsets).map(|_| objective.zeros()).collect::<Result<_, _>>()?,
+        inverse: objective.zeros()?,
+        delta: 0.0,
+        direction: objective.zeros()?,
+        scratch: objective.zeros()?,
+    };
+    Ok(Box::new(Ascent::new(objective, climbing)))
 }
 
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Climbing<B> {
+    fn begin(&mut self, objective: &mut Objective<B, M, S>, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
+        let (all, sensitivities) = (objective.all(), &mut self.sensitivities);
+        objective.begin(&self.order, stages, task, |backend, subset, own| {
+            copy(backend, own, &mut sensitivities[subset], all.clone())
+        })?;
+        let inverse = |value: &f32| if *value > 0.0 { 1.0 / f64::from(*value) } else { 0.0 };
+        let inverse: Vec<f64> = objective.sensitivity_volume()?.as_slice().iter().map(inverse).collect();
+        self.inverse = objective.from_voxels(&inverse)?;
+        self.delta = (DELTA * f64::from(objective.volume()?.range().1)) as f32;
+        Ok(())
+    }
+
     fn climb(
         &mut self,
         objective: &mut Objective<B, M, S>,

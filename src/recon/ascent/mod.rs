@@ -4,7 +4,7 @@
 //! Φ(x) = Σ (y ln ȳ − ȳ) − β R(x),   ȳ = m ⊙ (A x) + a,   x ≥ 0,
 //! ```
 //!
-//! by the gradients of subsets: [`Bsrem`] with steps that shrink, [`Svrg`] with gradients whose variance vanishes. Unlike EM they
+//! by the gradients of subsets: BSREM with steps that shrink, SVRG with gradients whose variance vanishes. Unlike EM they
 //! converge, also with subsets. Without a penalty they find the maximum of the likelihood.
 
 mod bsrem;
@@ -12,10 +12,47 @@ mod objective;
 mod order;
 mod svrg;
 
-pub use bsrem::{Bsrem, BsremSettings};
+pub use bsrem::BsremSettings;
 pub use objective::ObjectiveValue;
 pub use order::DrawOrder;
-pub use svrg::{StepSizes, Svrg, SvrgSettings};
+pub use svrg::{StepSizes, SvrgSettings};
+
+use super::{Additions, Algorithm, EmKernels, ForwardModel, PenaltySpec, ReconError};
+use crate::algebra::ImageSpace;
+use crate::data::Volume;
+
+/// One of these algorithms with its settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AscentMethod {
+    /// Block-sequential regularised expectation maximisation.
+    Bsrem(BsremSettings),
+    /// Stochastic variance-reduced gradients.
+    Svrg(SvrgSettings),
+}
+
+impl AscentMethod {
+    /// Makes the algorithm; see [`super::algorithm`].
+    pub(super) fn begin<B, M, S>(
+        self,
+        backend: B,
+        space: S,
+        model: M,
+        penalty: PenaltySpec,
+        additions: Additions,
+        init: Option<&Volume>,
+    ) -> Result<Box<dyn Algorithm>, ReconError>
+    where
+        B: EmKernels + 'static,
+        M: ForwardModel<B> + 'static,
+        S: ImageSpace<B> + 'static,
+    {
+        let objective = objective::Objective::new(backend, space, model, penalty, additions, init)?;
+        match self {
+            AscentMethod::Bsrem(settings) => bsrem::bsrem(objective, settings),
+            AscentMethod::Svrg(settings) => svrg::svrg(objective, settings),
+        }
+    }
+}
 
 /// Report of a step that climbs.
 #[derive(Clone, Copy, Debug, PartialEq)]

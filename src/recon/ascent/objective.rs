@@ -9,8 +9,8 @@ use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::recon::image_readout::ImageReadout;
 use crate::recon::{
-    Algorithm, EmKernels, EmReport, ForwardModel, Penalty, PenaltyTerms, PoissonTerms, ReconError, SettingsProblem, Stage,
-    StageTimes, Step, StepReport,
+    Additions, Algorithm, EmKernels, EmReport, ForwardModel, Penalty, PenaltySpec, PenaltyTerms, PoissonTerms, ReconError,
+    SettingsProblem, Stage, StageTimes, Step, StepReport,
 };
 use crate::task::Task;
 
@@ -34,10 +34,15 @@ impl ObjectiveValue {
 pub(super) struct Objective<B: EmKernels, M, S> {
     pub backend: B,
     model: M,
+    spec: PenaltySpec,
+    /// Known once the algorithm has begun.
     penalty: Option<Penalty>,
+    /// Coefficients of the start image, and whether they are those of a uniform one without a level; `None` once it has begun.
+    start: Option<(Arc<Vec<f32>>, bool)>,
     readout: ImageReadout<B, S>,
-    /// Accumulation of the steps.
+    /// Accumulation of the steps, and of the sensitivity.
     accumulation: Accumulation,
+    of_sensitivity: Accumulation,
     /// The present image.
     pub x: B::Array<Image>,
     /// Σ over all subsets of their sensitivities.
@@ -48,51 +53,92 @@ pub(super) struct Objective<B: EmKernels, M, S> {
 }
 
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
-    /// Starts at `init`, a volume of the space's grid, else at the uniform image of the right number of counts; 0 where no line
-    /// passes. `of_subset` sees the sensitivity of each subset.
+    /// Makes the arrays; `init` = the start image, a volume of the space's grid.
     pub fn new(
         mut backend: B,
         space: S,
-        mut model: M,
-        penalty: Option<Penalty>,
-        [accumulation, of_sensitivity]: [Accumulation; 2],
+        model: M,
+        spec: PenaltySpec,
+        additions: Additions,
         init: Option<&Volume>,
-        task: &Task,
-        mut of_subset: impl FnMut(&mut B, &B::Array<Image>) -> Result<(), BackendError>,
     ) -> Result<Self, ReconError> {
         if init.is_some_and(|init| init.as_slice().iter().any(|value| !(value.is_finite() && *value >= 0.0))) {
             return Err(SettingsProblem::StartImage.into());
         }
-        if penalty.is_some() && space.evaluated_len().is_some() {
+        if spec.strength > 0.0 && space.evaluated_len().is_some() {
             return Err(SettingsProblem::PenaltyWithoutVoxels.into());
         }
-        let (num_subsets, len) = (model.num_subsets(), space.len());
-        let data_len = (0..num_subsets).map(|subset| model.data_len(subset)).max().unwrap_or(0);
-        let mut data = backend.zeros(data_len)?;
-        let (mut sensitivity, mut scratch) = (backend.zeros(len)?, backend.zeros(len)?);
-        for subset in 0..num_subsets {
-            let mut step = Step { backend: &mut backend, subset, accumulation: of_sensitivity, task };
-            model.sensitivity(&mut step, &mut data, &mut scratch)?;
-            backend.add_scaled(&mut sensitivity, 0, 1.0, &scratch, 0..len)?;
-            of_subset(&mut backend, &scratch)?;
+        let len = space.len();
+        let data_len = (0..model.num_subsets()).map(|subset| model.data_len(subset)).max().unwrap_or(0);
+        let start = Arc::new(init.map_or_else(|| space.uniform(), |init| space.coefficients(init)));
+        // What a race loses would be taken for a gradient.
+        let Additions { accumulation, sensitivity_accumulation: exact, .. } = additions;
+        Ok(Self {
+            data: backend.zeros(data_len)?,
+            x: backend.upload(Arc::clone(&start))?,
+            sensitivity: backend.zeros(len)?,
+            scratch: backend.zeros(len)?,
+            volume: Volume::filled(space.grid().clone(), 0.0),
+            readout: ImageReadout::new(space),
+            accumulation: if accumulation.has_race() { exact } else { accumulation },
+            of_sensitivity: exact,
+            spec,
+            penalty: None,
+            start: Some((start, init.is_none())),
+            backend,
+            model,
+        })
+    }
+
+    /// Returns true once [`Objective::begin`] has been through.
+    pub fn has_begun(&self) -> bool {
+        self.start.is_none()
+    }
+
+    /// Computes the sensitivity, hands that of each subset to `keep`, and makes the start image 0 where no line passes. Without
+    /// an image to start at it is that of one iteration of OSEM. What the penalty takes from the start image is known then.
+    pub fn begin(
+        &mut self,
+        order: &[usize],
+        stages: &mut StageTimes,
+        task: &Task,
+        mut keep: impl FnMut(&mut B, usize, &B::Array<Image>) -> Result<(), BackendError>,
+    ) -> Result<(), ReconError> {
+        let Some((start, is_uniform)) = self.start.clone() else { return Ok(()) };
+        let all = self.all();
+        self.x = self.backend.upload(start)?;
+        self.backend.fill(&mut self.sensitivity, 0.0)?;
+        let mut own = self.zeros()?;
+        let mut backprojected_ratio = self.zeros()?;
+        for (step, &subset) in order.iter().enumerate() {
+            stages.time(Stage::Sensitivity, || -> Result<(), ReconError> {
+                let Self { backend, model, of_sensitivity, data, .. } = self;
+                let mut step = Step { backend, subset, accumulation: *of_sensitivity, task };
+                model.sensitivity(&mut step, data, &mut own)?;
+                if let Some(columns) = self.readout.space().column_layout() {
+                    self.backend.drop_rounding(&mut own, columns)?;
+                }
+                self.backend.add_scaled(&mut self.sensitivity, 0, 1.0, &own, all.clone())?;
+                Ok(keep(&mut self.backend, subset, &own)?)
+            })?;
+            if is_uniform {
+                if step == 0 {
+                    let of_ones = self.backend.dot(&self.x, 0, &own, all.clone())?;
+                    let share = self.model.share(subset)?;
+                    let level = self.model.totals()?.start_level(share, of_ones).unwrap_or(1.0);
+                    copy(&mut self.backend, &self.x, &mut self.scratch, all.clone())?;
+                    self.backend.add_scaled(&mut self.x, 0, level - 1.0, &self.scratch, all.clone())?;
+                }
+                self.backprojected_ratio(subset, &mut backprojected_ratio, stages, task)?;
+                self.backend.em_update(&mut self.x, &backprojected_ratio, &own)?;
+            }
         }
-        if let Some(columns) = space.column_layout() {
-            backend.drop_rounding(&mut sensitivity, columns)?;
-        }
-        let start = init.map_or_else(|| space.uniform(), |init| space.coefficients(init));
-        let start = backend.upload(Arc::new(start))?;
-        let mut x = backend.zeros(len)?;
-        backend.masked(&mut x, &start, &sensitivity)?;
-        if init.is_none() {
-            let of_ones = backend.dot(&x, 0, &sensitivity, 0..len)?;
-            let level = model.totals()?.start_level(1.0, of_ones).unwrap_or(1.0);
-            backend.fill(&mut x, 0.0)?;
-            backend.masked(&mut scratch, &start, &sensitivity)?;
-            backend.add_scaled(&mut x, 0, level, &scratch, 0..len)?;
-        }
-        let volume = Volume::filled(space.grid().clone(), 0.0);
-        let readout = ImageReadout::new(space);
-        Ok(Self { backend, model, penalty, readout, accumulation, x, sensitivity, data, scratch, volume })
+        self.backend.masked(&mut self.scratch, &self.x, &self.sensitivity)?;
+        std::mem::swap(&mut self.x, &mut self.scratch);
+        let largest = f64::from(self.volume()?.range().1);
+        self.penalty = self.spec.from_start(largest);
+        self.start = None;
+        Ok(())
     }
 
     pub fn num_subsets(&self) -> usize {
@@ -203,6 +249,9 @@ pub(super) fn copy<B: EmKernels>(
 
 /// The way in which an algorithm climbs.
 pub(super) trait Climb<B: EmKernels, M, S>: Send {
+    /// Begins, before the first step: [`Objective::begin`].
+    fn begin(&mut self, objective: &mut Objective<B, M, S>, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError>;
+
     /// Does step number `num_steps`, counted from 0. Returns its subset, the likelihood's terms at the image before it, and its report.
     fn climb(
         &mut self,
@@ -229,6 +278,9 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Asce
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algorithm for Ascent<B, M, S, C> {
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         let mut stages = StageTimes::default();
+        if !self.objective.has_begun() {
+            self.climb.begin(&mut self.objective, &mut stages, task)?;
+        }
         let (subset, terms, ascent) = self.climb.climb(&mut self.objective, self.num_steps, &mut stages, task)?;
         self.num_steps += 1;
         let num_subsets = self.objective.num_subsets();

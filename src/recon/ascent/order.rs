@@ -3,7 +3,8 @@
 use crate::random;
 
 /// Order of the subsets of an epoch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_order)]
 pub enum DrawOrder {
     /// At random, another order in each epoch.
     #[default]
@@ -11,6 +12,10 @@ pub enum DrawOrder {
     /// 0, g, 2 g, … modulo the number of subsets, with another g without a common divisor in each epoch: each next subset is far
     /// from the last, and all g take turns.
     Cofactor,
+}
+
+fn not_an_order(text: &str) -> String {
+    format!("'{text}' is not an order of subsets; use random or cofactor")
 }
 
 impl DrawOrder {

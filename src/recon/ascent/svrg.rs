@@ -3,18 +3,19 @@
 //!
 //! ```text
 //! x ← max(0, x + τ P (N (b_s(x) − b_s(x̃)) + Σ_s b_s(x̃) − Aᵀm − β ∇R(x))),   b_s(x) = A_sᵀ (m ⊙ y / ȳ)
-//! P = x̄ / (Aᵀm + 3/2 · β diag(∇²R(x̄)) x̄),   x̄ = x̃ smoothed
+//! P = x̄ / (Aᵀm + 3/2 · β diag(∇²R(x̄)) x̄),   x̄ = x̃ smoothed, at least δ
 //! ```
 //!
 //! The anchor x̃ is the image at the beginning of every second epoch, where all b_s are computed. The subset's sensitivities cancel,
-//! and the penalty is always that of the present image.
+//! and the penalty is always that of the present image. δ is a thousandth of the start image's largest value: a voxel at 0 can rise
+//! again.
 
 use super::objective::{Ascent, Climb, Objective, ObjectiveValue, copy};
 use super::{AscentReport, DrawOrder};
 use crate::algebra::{Image, ImageSpace};
-use crate::data::Volume;
-use crate::operator::Accumulation;
-use crate::recon::{Algorithm, EmKernels, ForwardModel, Penalty, PoissonTerms, ReconError, Stage, StageTimes, gaussian_filter};
+use crate::recon::{
+    Algorithm, EmKernels, ForwardModel, PoissonTerms, ReconError, Stage, StageTimes, SubsetOrder, gaussian_filter,
+};
 use crate::task::Task;
 
 /// Epochs from anchor to anchor.
@@ -25,6 +26,8 @@ const EPOCHS_OF_PRECONDITIONER: usize = 4;
 const CURVATURE_WEIGHT: f64 = 1.5;
 /// Smoothing of the image in P, mm.
 const SMOOTHING_FWHM_MM: f64 = 5.0;
+/// Part of the start image's largest value that δ is.
+const DELTA: f32 = 1e-3;
 /// A fall of Φ by less than this part of it may be rounding.
 const ROUNDING: f64 = 1e-7;
 
@@ -53,7 +56,7 @@ impl StepSizes {
     }
 }
 
-/// Settings of [`Svrg`].
+/// Settings of SVRG.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SvrgSettings {
     /// Step sizes.
@@ -62,8 +65,6 @@ pub struct SvrgSettings {
     pub order: DrawOrder,
     /// Seed of random orders.
     pub seed: u64,
-    /// Accumulation of the steps, and of the sensitivity: both free of race conditions.
-    pub accumulations: [Accumulation; 2],
 }
 
 /// Everything at the anchor.
@@ -84,46 +85,31 @@ struct Climbing<B: EmKernels> {
     order: Vec<usize>,
     backprojected_ratio: B::Array<Image>,
     direction: B::Array<Image>,
+    delta: f32,
     /// What the step sizes have been halved by.
     scale: f64,
     num_halved: usize,
 }
 
-/// SVRG.
-pub struct Svrg;
-
-impl Svrg {
-    /// Starts at `init`, a volume of the space's grid, else at the uniform image with the number of counts of the data.
-    ///
-    /// # Errors
-    /// A start image with negative values, a penalty of an image that is not made of voxels, too little memory on the device; stopped.
-    pub fn start<B, M, S>(
-        backend: B,
-        space: S,
-        model: M,
-        settings: SvrgSettings,
-        penalty: Option<Penalty>,
-        init: Option<&Volume>,
-        task: &Task,
-    ) -> Result<Box<dyn Algorithm>, ReconError>
-    where
-        B: EmKernels + 'static,
-        M: ForwardModel<B> + 'static,
-        S: ImageSpace<B> + 'static,
-    {
-        let mut objective = Objective::new(backend, space, model, penalty, settings.accumulations, init, task, |_, _| Ok(()))?;
-        let climbing = Climbing::<B> {
-            settings,
-            anchor: None,
-            preconditioner: objective.zeros()?,
-            order: Vec::new(),
-            backprojected_ratio: objective.zeros()?,
-            direction: objective.zeros()?,
-            scale: 1.0,
-            num_halved: 0,
-        };
-        Ok(Box::new(Ascent::new(objective, climbing)))
-    }
+/// Makes the algorithm.
+pub(super) fn svrg<B, M, S>(mut objective: Objective<B, M, S>, settings: SvrgSettings) -> Result<Box<dyn Algorithm>, ReconError>
+where
+    B: EmKernels + 'static,
+    M: ForwardModel<B> + 'static,
+    S: ImageSpace<B> + 'static,
+{
+    let climbing = Climbing::<B> {
+        settings,
+        anchor: None,
+        preconditioner: objective.zeros()?,
+        order: Vec::new(),
+        backprojected_ratio: objective.zeros()?,
+        direction: objective.zeros()?,
+        delta: 0.0,
+        scale: 1.0,
+        num_halved: 0,
+    };
+    Ok(Box::new(Ascent::new(objective, climbing)))
 }
 
 impl<B: EmKernels> Climbing<B> {
@@ -190,7 +176,7 @@ impl<B: EmKernels> Climbing<B> {
         let curvature = objective.curvature(&smoothed);
         let values: Vec<f64> = (smoothed.as_slice().iter().zip(sensitivity.as_slice()).enumerate())
             .map(|(voxel, (x, sensitivity))| {
-                let (x, sensitivity) = (f64::from(*x), f64::from(*sensitivity));
+                let (x, sensitivity) = (f64::from(x.max(self.delta)), f64::from(*sensitivity));
                 let of_penalty = curvature.as_ref().map_or(0.0, |curvature| CURVATURE_WEIGHT * curvature[voxel] * x);
                 if sensitivity > 0.0 { x / (sensitivity + of_penalty) } else { 0.0 }
             })
@@ -201,6 +187,13 @@ impl<B: EmKernels> Climbing<B> {
 }
 
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Climbing<B> {
+    fn begin(&mut self, objective: &mut Objective<B, M, S>, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
+        let order = SubsetOrder::Spaced.order(objective.num_subsets());
+        objective.begin(&order, stages, task, |_, _, _| Ok(()))?;
+        self.delta = DELTA * objective.volume()?.range().1;
+        Ok(())
+    }
+
     fn climb(
         &mut self,
         objective: &mut Objective<B, M, S>,

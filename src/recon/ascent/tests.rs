@@ -8,7 +8,10 @@ use crate::algebra::{Data, Host, HostArray, Image, Voxels};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
-use crate::recon::{Algorithm, Factors, MeasuredValues, Penalty, Potential, ProjectionModel, StepReport, SubsetOrder};
+use crate::recon::{
+    Additions, Algorithm, AlgorithmSpec, Factors, MeasuredValues, PenaltySpec, Potential, Prior, ProjectionModel, StepReport,
+    SubsetOrder,
+};
 use crate::task::Task;
 
 const NUM_DATA: usize = 24;
@@ -106,17 +109,20 @@ fn model(num_subsets: usize) -> ProjectionModel<Host, Dense, Dense> {
     ProjectionModel::new(&mut Host, Dense, Dense, counts, num_subsets).unwrap()
 }
 
-fn penalty() -> Option<Penalty> {
-    let potential = Potential::RelativeDifference { gamma: 2.0, epsilon: 0.01 };
-    Some(Penalty { potential, strength: 0.5, kappa: None })
+const PENALTY: PenaltySpec = PenaltySpec { strength: 0.5, epsilon: Some(0.01), ..PenaltySpec::NONE };
+const ADDITIONS: Additions = Additions {
+    accumulation: Accumulation::Deterministic,
+    sensitivity_accumulation: Accumulation::Deterministic,
+    racy_sensitivity: false,
+};
+
+fn begun(spec: AlgorithmSpec, start: Option<&Volume>) -> Box<dyn Algorithm> {
+    crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, start).unwrap()
 }
 
-const ACCUMULATIONS: [Accumulation; 2] = [Accumulation::Deterministic; 2];
-
-fn svrg(step_sizes: StepSizes, penalty: Option<Penalty>, order: DrawOrder) -> Box<dyn Algorithm> {
-    let settings = SvrgSettings { step_sizes, order, seed: 1, accumulations: ACCUMULATIONS };
-    let start = Volume::filled(grid(), 3.0);
-    Svrg::start(Host, Voxels::whole(grid()), model(4), settings, penalty, Some(&start), &Task::new()).unwrap()
+fn svrg(step_sizes: StepSizes, penalty: PenaltySpec, order: DrawOrder) -> Box<dyn Algorithm> {
+    let method = AscentMethod::Svrg(SvrgSettings { step_sizes, order, seed: 1 });
+    begun(AlgorithmSpec::Ascent { method, penalty }, Some(&Volume::filled(grid(), 3.0)))
 }
 
 fn run(algorithm: &mut dyn Algorithm, epochs: usize) -> Vec<StepReport> {
@@ -138,11 +144,11 @@ fn last_objective(reports: &[StepReport]) -> f64 {
 #[test]
 fn svrg_finds_the_maxima() {
     for order in [DrawOrder::Random, DrawOrder::Cofactor] {
-        let mut algorithm = svrg(StepSizes::Constant(0.3), penalty(), order);
+        let mut algorithm = svrg(StepSizes::Constant(0.3), PENALTY, order);
         let reports = run(&mut *algorithm, 300);
         assert!(distance(&mut *algorithm, PENALISED) < 1e-5, "{order:?}: {}", distance(&mut *algorithm, PENALISED));
         assert!((last_objective(&reports) - 722.50681759).abs() < 1e-6 * 722.5, "{}", last_objective(&reports));
-        let mut algorithm = svrg(StepSizes::Constant(0.3), None, order);
+        let mut algorithm = svrg(StepSizes::Constant(0.3), PenaltySpec::NONE, order);
         let reports = run(&mut *algorithm, 3000);
         assert!(distance(&mut *algorithm, LIKELIEST) < 1e-4, "{order:?}: {}", distance(&mut *algorithm, LIKELIEST));
         assert!((last_objective(&reports) - 724.62996267).abs() < 1e-6 * 724.6, "{}", last_objective(&reports));
@@ -152,7 +158,7 @@ fn svrg_finds_the_maxima() {
 
 #[test]
 fn steps_that_diverge_are_halved_until_they_climb() {
-    let mut algorithm = svrg(StepSizes::Constant(3.0), penalty(), DrawOrder::Random);
+    let mut algorithm = svrg(StepSizes::Constant(3.0), PENALTY, DrawOrder::Random);
     let reports = run(&mut *algorithm, 600);
     let ascents: Vec<AscentReport> = reports.iter().filter_map(|report| report.ascent).collect();
     assert!(ascents.iter().any(|ascent| ascent.num_halved > 0 && ascent.step_size < 3.0));
@@ -160,42 +166,55 @@ fn steps_that_diverge_are_halved_until_they_climb() {
     // From anchor to anchor Φ does not fall.
     let values: Vec<f64> = ascents.iter().filter_map(|ascent| ascent.objective).map(ObjectiveValue::total).collect();
     assert!(values.windows(2).all(|pair| pair[1] >= pair[0] - 1e-6 * pair[0].abs()), "{values:?}");
-    let mut table = svrg(StepSizes::Table, penalty(), DrawOrder::Cofactor);
+    let mut table = svrg(StepSizes::Table, PENALTY, DrawOrder::Cofactor);
     run(&mut *table, 600);
     assert!(distance(&mut *table, PENALISED) < 1e-4, "{}", distance(&mut *table, PENALISED));
 }
 
 #[test]
 fn bsrem_comes_near_the_maximum_as_its_steps_shrink() {
-    let settings =
-        BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Sequential, accumulations: ACCUMULATIONS };
-    let start = Volume::filled(grid(), 3.0);
-    let new = || Bsrem::start(Host, Voxels::whole(grid()), model(4), settings, penalty(), Some(&start), &Task::new()).unwrap();
-    let mut algorithm = new();
-    run(&mut *algorithm, 4000);
-    let found = distance(&mut *algorithm, PENALISED);
-    assert!(found < 2e-3, "{found}");
-    // It is not there yet after 50.
-    let mut early = new();
-    run(&mut *early, 50);
-    assert!(distance(&mut *early, PENALISED) > found);
+    let settings = BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Sequential };
+    let spec = AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(settings), penalty: PENALTY };
+    let after = |iterations| {
+        let mut algorithm = begun(spec, Some(&Volume::filled(grid(), 3.0)));
+        run(&mut *algorithm, iterations);
+        distance(&mut *algorithm, PENALISED)
+    };
+    let [early, late] = [after(50), after(4000)];
+    assert!(late < 2e-3 && late < early, "{early} {late}");
 }
 
 #[test]
-fn the_uniform_start_has_the_counts_of_the_data_and_every_run_the_same_bits() {
-    let settings = SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 7, accumulations: ACCUMULATIONS };
-    let images = [(); 2].map(|()| {
-        let mut algorithm = Svrg::start(Host, Voxels::whole(grid()), model(4), settings, penalty(), None, &Task::new()).unwrap();
+fn without_a_start_image_it_is_that_of_an_iteration_of_osem_and_every_run_has_the_same_bits() {
+    let image = |algorithm: &mut dyn Algorithm| {
         let mut volume = Volume::filled(grid(), 0.0);
         algorithm.volume_into(&mut volume).unwrap();
-        let expected: f64 = (0..NUM_DATA)
-            .map(|i| (0..NUM_VOXELS).map(|j| Dense::element(i, j) * f64::from(volume.as_slice()[j])).sum::<f64>())
-            .sum();
-        let counts: f64 = COUNTS.iter().map(|count| f64::from(*count)).sum();
-        assert!((expected - (counts - 12.0)).abs() < 1e-2 * counts, "{expected} {counts}");
-        run(&mut *algorithm, 20);
-        algorithm.volume_into(&mut volume).unwrap();
         volume
-    });
-    assert_eq!(images[0], images[1]);
+    };
+    let mut osem = begun(AlgorithmSpec::Em { subset_order: SubsetOrder::Spaced }, None);
+    run(&mut *osem, 1);
+    let start = image(&mut *osem);
+    for method in [
+        AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 7 }),
+        AscentMethod::Bsrem(BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Spaced }),
+    ] {
+        let spec = AlgorithmSpec::Ascent { method, penalty: PENALTY };
+        let [first, second, after_osem] = [None, None, Some(&start)].map(|start| {
+            let mut algorithm = begun(spec, start);
+            run(&mut *algorithm, 5);
+            image(&mut *algorithm)
+        });
+        assert_eq!(first, second);
+        assert_eq!(first, after_osem);
+    }
+}
+
+#[test]
+fn a_penalty_has_what_is_not_given_from_the_start_image() {
+    let spec = PenaltySpec { strength: 0.5, ..PenaltySpec::NONE };
+    let potential = |spec: PenaltySpec| spec.from_start(20.0).map(|penalty| penalty.potential);
+    assert_eq!(potential(spec), Some(Potential::RelativeDifference { gamma: 2.0, epsilon: 0.02 }));
+    assert_eq!(potential(PenaltySpec { prior: Prior::LogCosh, ..spec }), Some(Potential::LogCosh { delta: 0.2 }));
+    assert_eq!(potential(PenaltySpec { prior: Prior::Quadratic, ..spec }), Some(Potential::Quadratic));
+    assert_eq!(potential(PenaltySpec::NONE), None);
 }

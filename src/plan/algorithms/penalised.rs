@@ -1,0 +1,164 @@
+//! The algorithms that find the maximum of a penalised likelihood, with their parameters.
+
+use super::parameters::{Choice, Kind, Parameter, Parameters};
+use crate::recon::{AlgorithmSpec, AscentMethod, BsremSettings, DrawOrder, PenaltySpec, StepSizes, SubsetOrder, SvrgSettings};
+
+pub(super) static SVRG_PARAMETERS: &[&Parameter] = &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &DRAW_ORDER, &STEP_SIZE];
+pub(super) static BSREM_PARAMETERS: &[&Parameter] = &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &FIRST_STEP, &RELAXATION];
+
+/// Seed of random orders of subsets.
+const SEED: u64 = 1;
+
+/// Parameter of a penalty.
+pub static PRIOR: Parameter = Parameter {
+    key: "prior",
+    label: "Prior",
+    help: "Penalty on the differences of neighbouring voxels: rdp (relative differences), quadratic or log-cosh",
+    details: "Default: rdp. Without a strength (--beta) there is none.",
+    kind: Kind::Choice {
+        choices: || {
+            vec![
+                Choice { label: "relative differences", ..Choice::named("rdp") },
+                Choice::named("quadratic"),
+                Choice::named("log-cosh"),
+            ]
+        },
+        default: "rdp",
+    },
+    is_for: |_| true,
+    is_in_short_texts: true,
+};
+
+/// Parameter of a penalty.
+pub static BETA: Parameter = Parameter {
+    key: "beta",
+    label: "Strength β",
+    help: "Strength of the penalty; 0 = none",
+    details: "Images are in counts per mm of line: of relative differences this is the β of software with voxel lengths times the \
+              voxel size, mm. Default: 0.",
+    kind: Kind::Number { min: 0.0, max: 1e12, unit: "", default: Some(0.0) },
+    is_for: |_| true,
+    is_in_short_texts: true,
+};
+
+/// Parameter of relative differences.
+pub static GAMMA: Parameter = Parameter {
+    key: "gamma",
+    label: "Edges γ",
+    help: "Relative differences: how little edges cost, from 0",
+    details: "Default: 2.",
+    kind: Kind::Number { min: 0.0, max: 1e6, unit: "", default: Some(2.0) },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+/// Parameter of relative differences.
+pub static EPSILON: Parameter = Parameter {
+    key: "epsilon",
+    label: "Floor ε",
+    help: "Relative differences: below this image value the penalty is quadratic",
+    details: "Default: a thousandth of the start image's maximum.",
+    kind: Kind::Number { min: 0.0, max: 1e12, unit: "", default: None },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+/// Parameter of log-cosh.
+pub static DELTA: Parameter = Parameter {
+    key: "delta",
+    label: "Edges δ",
+    help: "log-cosh: differences beyond this image value cost in proportion, smaller ones as their square",
+    details: "Default: a hundredth of the start image's maximum.",
+    kind: Kind::Number { min: 1e-30, max: 1e12, unit: "", default: None },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+/// Parameter of SVRG.
+pub static DRAW_ORDER: Parameter = Parameter {
+    key: "draw_order",
+    label: "Subset order",
+    help: "SVRG: order of the subsets: random, or cofactor (far from the last, another step in each iteration)",
+    details: "Default: random, the same in every run.",
+    kind: Kind::Choice { choices: || ["random", "cofactor"].map(Choice::named).into(), default: "random" },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+/// Parameter of SVRG.
+pub static STEP_SIZE: Parameter = Parameter {
+    key: "step_size",
+    label: "Step size",
+    help: "SVRG: step size of all steps",
+    details: "Default: 3 for 10 steps, 2 to number 100, 1.5 to 200, 1 to 300, then 0.5. Steps that lower the objective are halved.",
+    kind: Kind::Number { min: 1e-6, max: 1e3, unit: "", default: None },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+/// Parameter of BSREM.
+pub static FIRST_STEP: Parameter = Parameter {
+    key: "first_step",
+    label: "First step size",
+    help: "BSREM: step size of the first iteration",
+    details: "Default: 1.",
+    kind: Kind::Number { min: 1e-6, max: 1e3, unit: "", default: Some(1.0) },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+/// Parameter of BSREM.
+pub static RELAXATION: Parameter = Parameter {
+    key: "relaxation",
+    label: "Relaxation",
+    help: "BSREM: after k iterations steps are 1 + k times this shorter",
+    details: "Default: 0.05.",
+    kind: Kind::Number { min: 0.0, max: 1e3, unit: "", default: Some(0.05) },
+    is_for: |_| true,
+    is_in_short_texts: false,
+};
+
+fn penalty(parameters: &Parameters) -> PenaltySpec {
+    PenaltySpec {
+        prior: parameters.choice(&PRIOR),
+        strength: parameters.number(&BETA).unwrap_or(0.0),
+        gamma: parameters.number(&GAMMA).unwrap_or(PenaltySpec::NONE.gamma),
+        epsilon: parameters.number(&EPSILON),
+        delta: parameters.number(&DELTA),
+    }
+}
+
+/// SVRG with these parameters.
+pub(super) fn svrg(parameters: &Parameters) -> AlgorithmSpec {
+    let step_sizes = parameters.number(&STEP_SIZE).map_or(StepSizes::Table, StepSizes::Constant);
+    let settings = SvrgSettings { step_sizes, order: parameters.choice::<DrawOrder>(&DRAW_ORDER), seed: SEED };
+    AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), penalty: penalty(parameters) }
+}
+
+/// BSREM with these parameters.
+pub(super) fn bsrem(parameters: &Parameters) -> AlgorithmSpec {
+    let settings = BsremSettings {
+        step_size: parameters.number(&FIRST_STEP).unwrap_or(1.0),
+        relaxation: parameters.number(&RELAXATION).unwrap_or(0.05),
+        subset_order: SubsetOrder::Spaced,
+    };
+    AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(settings), penalty: penalty(parameters) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_values_there_is_no_penalty_and_the_published_step_sizes() {
+        let AlgorithmSpec::Ascent { method, penalty } = svrg(&Parameters::default()) else { panic!("no ascent") };
+        assert_eq!(penalty, PenaltySpec::NONE);
+        let expected = SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: SEED };
+        assert_eq!(method, AscentMethod::Svrg(expected));
+        let parameters = Parameters::default().with_choice(&PRIOR, "log-cosh").with_number(&BETA, Some(0.3));
+        for spec in [svrg(&parameters), bsrem(&parameters)] {
+            let AlgorithmSpec::Ascent { penalty, .. } = spec else { panic!("no ascent") };
+            assert_eq!(penalty, PenaltySpec { prior: crate::recon::Prior::LogCosh, strength: 0.3, ..PenaltySpec::NONE });
+        }
+    }
+}
