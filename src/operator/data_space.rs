@@ -181,7 +181,7 @@ impl Views {
         self.len(subset) == 0
     }
 
-    /// The same for values of this number, all of which lie in as many planes: those that time-of-flight bins share lie in fewer.
+    /// The same for this number of values: those that time-of-flight bins share lie in fewer planes.
     fn of_values(&self, num_values: usize) -> Self {
         Self { num_planes: num_values / (self.num_views * self.num_tangential).max(1), ..*self }
     }
