@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use crate::algebra::Rows;
 use crate::scanner::ScanGeometry;
 
 /// One of `count` parts of the data, which the [`DataSpace`] defines. A subset of views has those v ≡ `index` (mod `count`).
@@ -45,7 +46,8 @@ pub trait DataSpace: Send {
         self.len(subset) == 0
     }
 
-    /// Returns the values of a study, in the order of this space for a number of subsets.
+    /// Returns the values of a study, in the order of this space for a number of subsets. Values that all time-of-flight bins of a
+    /// line share are fewer.
     fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>>;
 
     /// Returns the reverse of [`DataSpace::arranged`] for all data in one subset.
@@ -54,6 +56,11 @@ pub trait DataSpace: Send {
     /// Returns the pieces of arranged values that make up a subset: where each begins in the subset's own array, and where it
     /// lies in the whole.
     fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)>;
+
+    /// Returns the rows in the data of a subset of values that all time-of-flight bins of a line share: `rows` those of a study.
+    fn rows(&self, _subset: Subset, rows: Rows) -> Rows {
+        rows
+    }
 }
 
 /// [`DataSpace::pieces`] where the values of each subset lie in one piece, subset after subset.
@@ -81,6 +88,10 @@ impl DataSpace for Box<dyn DataSpace> {
 
     fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
         (**self).pieces(subset)
+    }
+
+    fn rows(&self, subset: Subset, rows: Rows) -> Rows {
+        (**self).rows(subset, rows)
     }
 }
 
@@ -170,6 +181,11 @@ impl Views {
         self.len(subset) == 0
     }
 
+    /// The same for this number of values: those that time-of-flight bins share lie in fewer planes.
+    fn of_values(&self, num_values: usize) -> Self {
+        Self { num_planes: num_values / (self.num_views * self.num_tangential).max(1), ..*self }
+    }
+
     /// Where the bins of a subset lie in a michelogram, in their order.
     fn bins(&self, subset: Subset) -> impl IndexedParallelIterator<Item = usize> + use<> {
         let (nt, np, order, nv, len) =
@@ -200,16 +216,15 @@ impl DataSpace for Views {
             if !self.by_subset || num_subsets <= 1 {
                 return Arc::clone(values);
             }
-            // (Values that all time-of-flight bins share are fewer.)
             let view_len = values.len() / self.num_views.max(1);
             let view = |view: usize| &values[view * view_len..(view + 1) * view_len];
             return Arc::new(subsets.flat_map(|subset| self.of(subset)).flat_map(view).copied().collect());
         }
-        let mut arranged = vec![0.0; values.len()];
+        let (views, mut arranged) = (self.of_values(values.len()), vec![0.0; values.len()]);
         let mut rest = arranged.as_mut_slice();
         for subset in subsets {
-            let (here, behind) = rest.split_at_mut(self.len(subset));
-            here.par_iter_mut().zip(self.bins(subset)).for_each(|(value, bin)| *value = values[bin]);
+            let (here, behind) = rest.split_at_mut(views.len(subset));
+            here.par_iter_mut().zip(views.bins(subset)).for_each(|(value, bin)| *value = values[bin]);
             rest = behind;
         }
         Arc::new(arranged)
@@ -237,6 +252,15 @@ impl DataSpace for Views {
         }
         self.of(subset).enumerate().map(|(k, view)| (k * view_len, view * view_len..(view + 1) * view_len)).collect()
     }
+
+    /// Where planes come last the time-of-flight bins do, too: each has all lines of the subset. (Data with time of flight are never
+    /// shuffled.)
+    fn rows(&self, subset: Subset, rows: Rows) -> Rows {
+        match self.order {
+            BinOrder::Plane => rows,
+            BinOrder::Radial | BinOrder::Random => Rows { len: self.len(subset) / rows.repeats.max(1), ..rows },
+        }
+    }
 }
 
 #[cfg(test)]
@@ -244,6 +268,7 @@ mod tests {
     use strum::VariantArray as _;
 
     use super::*;
+    use crate::algebra::{Backend as _, Data, Host};
     use crate::scanner::find;
 
     #[test]
@@ -269,6 +294,32 @@ mod tests {
                 assert!(found.into_iter().eq(0..values.len()), "{space:?}, {num_subsets}");
             }
             assert_eq!(space.in_order(space.arranged(&values, 1).to_vec()), *values);
+        }
+    }
+
+    #[test]
+    fn values_that_the_bins_of_a_line_share_lie_in_its_rows() {
+        let geometry = &find("small").unwrap().geometry;
+        let (num_tof, num_planes) = (3, geometry.num_planes());
+        let of_lines = Arc::new((0..geometry.num_bins()).map(|line| line as f32).collect::<Vec<f32>>());
+        // The same value in all bins of a line, `[view][tangential_pos][tof][plane]`.
+        let repeated = of_lines.chunks(num_planes).flat_map(|planes| planes.repeat(num_tof)).collect();
+        let repeated: Arc<Vec<f32>> = Arc::new(repeated);
+        for order in [BinOrder::Plane, BinOrder::Radial] {
+            let space = Views::by_subset(geometry, order).with_tof(num_tof);
+            // (A number of subsets of unequal size.)
+            for num_subsets in [1, 7] {
+                let [of_lines, expected] = [&of_lines, &repeated].map(|values| space.arranged(values, num_subsets));
+                for subset in Subset::all(num_subsets) {
+                    let rows = space.rows(subset, Rows { len: num_planes, repeats: num_tof });
+                    for (at, range) in space.pieces(subset) {
+                        let mut found = vec![0.0f32; at + range.len()].into();
+                        let values = of_lines.to_vec().into();
+                        Host.add_rows::<Data>(&mut found, at, &values, rows.in_lines(range.clone()), rows).unwrap();
+                        assert_eq!(found[at..], expected[range], "{order}, {subset:?}");
+                    }
+                }
+            }
         }
     }
 }

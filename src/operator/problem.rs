@@ -84,8 +84,8 @@ pub enum Misfit {
 
     /// Data with time of flight.
     #[error(
-        "time-of-flight bins are projected by axial-runs on the CPU and on CUDA devices, and by per-lor on the CPU (--device cpu; \
-         --no-tof ignores the bins)"
+        "time-of-flight bins need --projector axial-runs on CUDA devices, --projector per-lor on other GPUs, and either of them on the \
+         CPU (--no-tof ignores the bins)"
     )]
     Tof,
     /// Time of flight on lines too steep for two sets of weights.

@@ -4,7 +4,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use super::{Accumulation, DataSpace, LinearOperator, Measured, OperatorError, Subset, one_after_the_other};
-use crate::algebra::{Backend, Data, Image, Shard};
+use crate::algebra::{Backend, Data, Image, Rows, Shard};
 use crate::task::Task;
 
 /// Operator of any type.
@@ -123,6 +123,10 @@ impl<D: DataSpace + 'static> DataSpace for ShardData<D> {
 
     fn pieces(&self, subset: Subset) -> Vec<(usize, Range<usize>)> {
         one_after_the_other(self, subset)
+    }
+
+    fn rows(&self, subset: Subset, rows: Rows) -> Rows {
+        self.whole.rows(self.part(subset), rows)
     }
 }
 

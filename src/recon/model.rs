@@ -302,13 +302,18 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         self.space.pieces(self.subset(subset))
     }
 
+    /// Returns the rows of a correction in the data of a subset.
+    fn rows(&self, subset: usize, rows: Option<Rows>) -> Option<Rows> {
+        rows.map(|rows| self.space.rows(self.subset(subset), rows))
+    }
+
     /// `data` = m ⊙ data, of a subset.
     fn multiply(&self, backend: &mut B, subset: usize, data: &mut B::Array<Data>) -> Result<(), OperatorError> {
         if let Some(Corrections { values, rows }) = &self.multiplicative {
             for (at, range) in self.pieces(subset) {
-                match rows {
+                match self.rows(subset, *rows) {
                     None => backend.multiply(data, at, values, range)?,
-                    Some(rows) => backend.multiply_rows(data, at, values, rows.in_lines(range), *rows)?,
+                    Some(rows) => backend.multiply_rows(data, at, values, rows.in_lines(range), rows)?,
                 }
             }
         }
@@ -344,9 +349,9 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         self.multiply(backend, *subset, out)?;
         if let Some(Corrections { values, rows }) = &self.additive {
             for (at, range) in pieces {
-                match rows {
+                match self.rows(*subset, *rows) {
                     None => backend.add_scaled(out, at, 1.0, values, range)?,
-                    Some(rows) => backend.add_rows(out, at, values, rows.in_lines(range), *rows)?,
+                    Some(rows) => backend.add_rows(out, at, values, rows.in_lines(range), rows)?,
                 }
             }
         }
@@ -374,9 +379,9 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         let mut sum = 0.0;
         if let Some(Corrections { values, rows }) = &self.additive {
             for (at, range) in self.pieces(step.subset) {
-                sum += match rows {
+                sum += match self.rows(step.subset, *rows) {
                     None => step.backend.dot(ratio, at, values, range)?,
-                    Some(rows) => step.backend.dot_rows(ratio, at, values, rows.in_lines(range), *rows)?,
+                    Some(rows) => step.backend.dot_rows(ratio, at, values, rows.in_lines(range), rows)?,
                 };
             }
         }

@@ -9,8 +9,8 @@ use super::axial_tables::PlanTables;
 use super::kernel::with_immediates;
 use super::{axial_runs, event_tables, events, per_lor, planes};
 use crate::algebra::{FieldOfView, Shard};
-use crate::data::Events;
-use crate::operator::{AxialPlan, AxialTable, EventOrder, EventRays, Interpolation, OperatorError};
+use crate::data::{Events, TofBins};
+use crate::operator::{AxialPlan, AxialTable, EventOrder, EventRays, Interpolation, OperatorError, TofKernel};
 use crate::scanner::{Detectors, PairRays, find};
 
 /// The whole text of some kernels.
@@ -47,9 +47,12 @@ pub fn shaders() -> Result<Vec<Shader>, OperatorError> {
         all.push(shader(name, &forward));
         all.extend(ADDERS.map(|(adder, text)| shader(&format!("{name}, {adder}"), &format!("{text}\n{back}"))));
     }
-    let [forward, back] = per_lor::sources();
-    all.push(shader("per_lor", &forward));
-    all.extend(ADDERS.map(|(adder, text)| shader(&format!("per_lor, {adder}"), &format!("{text}\n{back}"))));
+    let bins = TofBins { num: 7, width_mm: 40.0, fwhm_mm: 60.0 };
+    for (name, tof) in [("per_lor", None), ("per_lor with time of flight", Some((bins, TofKernel::new(bins.fwhm_mm))))] {
+        let [forward, back] = per_lor::sources(tof);
+        all.push(shader(name, &forward));
+        all.extend(ADDERS.map(|(adder, text)| shader(&format!("{name}, {adder}"), &format!("{text}\n{back}"))));
+    }
     let of_planes =
         |interpolation: &Interpolation| shader(&format!("planes, {interpolation}"), &planes::source(*interpolation, 4, 256));
     all.extend(Interpolation::VARIANTS.iter().map(of_planes));

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, Data, Image};
-use tomoscope::data::Volume;
+use tomoscope::data::{TofBins, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, LinearOperator, OperatorError, Siddon, Subset, ViewProjector};
+use tomoscope::operator::{Accumulation, LinearOperator, OperatorError, Siddon, Subset, TofKernel, ViewProjector};
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
 use tomoscope::webgpu::{DeviceOptions, PerLor, WebGpuArray, WebGpuBackend};
@@ -21,36 +21,62 @@ struct Case {
     fov_radius_mm: f64,
     rays: [usize; 2],
     subset: Subset,
+    tof: Option<(TofBins, TofKernel)>,
+}
+
+impl Case {
+    fn new(name: &'static str, grid: Grid, fov_radius_mm: f64, rays: [usize; 2], subset: Subset) -> Self {
+        let geometry = match name {
+            "one ring" => tiny(1),
+            "span 3" => tiny_span_3(),
+            _ => geometry(name),
+        };
+        Self { name, geometry, grid, fov_radius_mm, rays, subset, tof: None }
+    }
+
+    /// The same with bins of the time of flight, whose kernel ends at `reach` sigma.
+    fn with_tof(self, num: usize, width_mm: f64, fwhm_mm: f64, reach: f64) -> Self {
+        let kernel = TofKernel::new(fwhm_mm).with_reach(reach);
+        Self { tof: Some((TofBins { num, width_mm, fwhm_mm }, kernel)), ..self }
+    }
 }
 
 /// Even and odd sizes, one plane, spanned segments, several lines per bin, off the axis, beyond the detectors.
 fn cases() -> Vec<Case> {
     let grid = |size, voxel_mm| Grid::centred(size, voxel_mm).unwrap();
     let part = |index, count| Subset { index, count };
-    let case = |name, grid, fov_radius_mm, rays, subset| {
-        let geometry = match name {
-            "one ring" => tiny(1),
-            "span 3" => tiny_span_3(),
-            _ => geometry(name),
-        };
-        Case { name, geometry, grid, fov_radius_mm, rays, subset }
-    };
     vec![
-        case("small", grid([47, 47, 15], [3.0, 3.0, 2.5]), 69.0, [1, 1], part(0, 24)),
-        case("small", grid([48, 48, 16], [3.0, 3.0, 2.5]), 72.0, [1, 1], part(0, 48)),
-        case("small", grid([40, 52, 5], [3.0, 3.0, 2.5]), 200.0, [1, 2], part(1, 48)),
-        case("small", grid([33, 20, 1], [4.0, 5.0, 2.5]), 200.0, [2, 1], part(0, 12)),
-        case("small", Grid::new([47, 47, 9], [3.0, 3.0, 2.5], [-60.0, -75.0, -3.1]).unwrap(), 69.0, [1, 1], part(0, 24)),
-        case("small", grid([41, 41, 21], [7.5, 7.5, 5.0]), 400.0, [1, 1], part(0, 48)),
-        case("span 3", grid([16, 16, 29], [5.0, 5.0, 1.5]), 37.5, [1, 2], part(0, 4)),
-        case("one ring", grid([15, 15, 1], [5.0, 5.0, 6.0]), 37.5, [1, 1], Subset::ALL),
-        case("discovery-ste", grid([32, 32, 24], [21.875, 21.875, 6.54]), 350.0, [1, 1], part(0, 280)),
+        Case::new("small", grid([47, 47, 15], [3.0, 3.0, 2.5]), 69.0, [1, 1], part(0, 24)),
+        Case::new("small", grid([48, 48, 16], [3.0, 3.0, 2.5]), 72.0, [1, 1], part(0, 48)),
+        Case::new("small", grid([40, 52, 5], [3.0, 3.0, 2.5]), 200.0, [1, 2], part(1, 48)),
+        Case::new("small", grid([33, 20, 1], [4.0, 5.0, 2.5]), 200.0, [2, 1], part(0, 12)),
+        Case::new("small", Grid::new([47, 47, 9], [3.0, 3.0, 2.5], [-60.0, -75.0, -3.1]).unwrap(), 69.0, [1, 1], part(0, 24)),
+        Case::new("small", grid([41, 41, 21], [7.5, 7.5, 5.0]), 400.0, [1, 1], part(0, 48)),
+        Case::new("span 3", grid([16, 16, 29], [5.0, 5.0, 1.5]), 37.5, [1, 2], part(0, 4)),
+        Case::new("one ring", grid([15, 15, 1], [5.0, 5.0, 6.0]), 37.5, [1, 1], Subset::ALL),
+        Case::new("discovery-ste", grid([32, 32, 24], [21.875, 21.875, 6.54]), 350.0, [1, 1], part(0, 280)),
     ]
 }
 
-/// Where each value of a subset's data, radial position, then view, then plane, lies in data `[view][tangential_pos][plane]`.
+/// Few bins that end within the image, narrow ones, a single one, many that no line meets; kernels that end early and late.
+fn cases_with_tof() -> Vec<Case> {
+    let grid = |size, voxel_mm| Grid::centred(size, voxel_mm).unwrap();
+    let part = |index, count| Subset { index, count };
+    let off_axis = Grid::new([17, 19, 9], [5.0, 6.0, 4.5], [-35.0, -60.0, -3.1]).unwrap();
+    vec![
+        Case::new("small", grid([31, 31, 15], [4.5, 4.5, 2.5]), 69.0, [1, 1], part(0, 96)).with_tof(5, 25.0, 40.0, 3.0),
+        Case::new("span 3", off_axis, 200.0, [2, 2], part(1, 8)).with_tof(4, 40.0, 30.0, 5.0),
+        Case::new("span 3", grid([16, 16, 29], [5.0, 5.0, 1.5]), 37.5, [1, 1], part(0, 8)).with_tof(21, 4.0, 60.0, 3.0),
+        Case::new("span 3", grid([15, 14, 9], [5.0, 5.0, 4.0]), 37.5, [1, 1], part(3, 16)).with_tof(12, 30.0, 40.0, 1.5),
+        Case::new("one ring", grid([15, 15, 1], [5.0, 5.0, 6.0]), 37.5, [1, 1], Subset::ALL).with_tof(1, 200.0, 5.0, 3.0),
+    ]
+}
+
+/// Where each value of a subset's data, radial position, then view, then plane, then time of flight, lies in data
+/// `[view][tangential_pos][tof][plane]`.
 fn places(case: &Case) -> Vec<usize> {
-    let (nt, np) = (case.geometry.num_tangential, case.geometry.num_planes());
+    let np = case.geometry.num_planes() * case.tof.map_or(1, |(bins, _)| bins.num);
+    let nt = case.geometry.num_tangential;
     let nv = case.subset.views(case.geometry.num_views).len();
     let place = |plane: usize, view: usize, tangential_pos: usize| (view * nt + tangential_pos) * np + plane;
     let lors = |plane| (0..nv).flat_map(move |view| (0..nt).map(move |tangential_pos| place(plane, view, tangential_pos)));
@@ -74,13 +100,26 @@ fn spread(device: &mut WebGpuBackend, operator: &PerLor, subset: Subset, q: &[f3
 
 #[test]
 fn it_is_the_definition_and_adjoint_on_every_device() {
+    compare(cases());
+}
+
+#[test]
+fn time_of_flight_is_that_of_the_definition_on_every_device() {
+    compare(cases_with_tof());
+}
+
+fn compare(cases: Vec<Case>) {
     let mut devices = backends();
     for (name, device) in &devices {
         println!("{name}: {}, integers of 64 bits by one instruction: {}", device.name(), device.info().has_long_atomics);
     }
-    for case in cases().into_iter().take(if devices.is_empty() { 0 } else { usize::MAX }) {
-        let Case { name, geometry, grid, fov_radius_mm, rays, subset } = &case;
+    for case in cases.into_iter().take(if devices.is_empty() { 0 } else { usize::MAX }) {
+        let Case { name, geometry, grid, fov_radius_mm, rays, subset, tof } = &case;
         let plain = Siddon::new(Arc::clone(geometry), grid.clone(), *fov_radius_mm, *rays);
+        let plain = match *tof {
+            Some((bins, kernel)) => plain.with_tof(bins, kernel),
+            None => plain,
+        };
         let volume = random_volume(grid);
         let expected = forward(&plain, *subset, &volume);
         let q = noise(11, expected.len());
@@ -90,7 +129,12 @@ fn it_is_the_definition_and_adjoint_on_every_device() {
         // The deterministic images and the projections of all devices.
         let mut found: Vec<[Vec<f32>; 2]> = Vec::new();
         for (on, device) in &mut devices {
-            let operator = PerLor::new(device, Arc::clone(geometry), grid.clone(), *fov_radius_mm, *rays).unwrap();
+            let (scan, image_grid) = (Arc::clone(geometry), grid.clone());
+            let operator = match *tof {
+                Some(tof) => PerLor::with_tof(device, scan, image_grid, *fov_radius_mm, *rays, tof),
+                None => PerLor::new(device, scan, image_grid, *fov_radius_mm, *rays),
+            };
+            let operator = operator.unwrap();
             let x = ViewProjector::voxels(&operator).coefficients(&volume);
             let projected = project(device, &operator, *subset, &x);
             let mut in_order = vec![0.0; projected.len()];

@@ -32,6 +32,7 @@ mod device_webgpu_arrays;
 mod device_webgpu_events;
 mod device_webgpu_per_lor;
 mod device_webgpu_planes;
+mod device_webgpu_tof;
 mod events;
 mod fbp;
 mod fusillo;

@@ -19,7 +19,7 @@ use super::device::device;
 use super::support::{dot, noise, random_volume, tiny, tiny_span_3};
 
 /// The first GPU through wgpu that may be used.
-fn webgpu() -> Option<DeviceChoice> {
+pub fn webgpu() -> Option<DeviceChoice> {
     available_devices().iter().map(|device| device.choice).find(|choice| matches!(choice, DeviceChoice::WebGpu(_)))
 }
 

@@ -12,7 +12,7 @@ fn visit(place: u32, length: f32) {
 fn back(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let i = (group.x + group.y * groups.x) * THREADS + thread;
     if i < p.count {
-        value = q[p.first + i - p.data_first];
+        value = q[p.data_at + i];
         if value != 0.0 {
             walk_bin(p.first + i);
         }

@@ -13,10 +13,9 @@ fn visit(place: u32, length: f32) {
 fn forward(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let i = (group.x + group.y * groups.x) * THREADS + thread;
     if i < p.count {
-        let bin = p.first + i;
-        let at = bin - p.data_first;
+        let at = p.data_at + i;
         integral = 0.0;
-        walk_bin(bin);
+        walk_bin(p.first + i);
         bins[at] = select(integral, bins[at] + integral, p.adds > 0u);
     }
 }

@@ -1,7 +1,8 @@
 // Siddon's projector with one thread per bin. The definition is src/operator/siddon.rs.
 //
 // Bins lie radial position fastest, then view, then plane, and images x fastest, then y, then z (Belzunce et al. 2012, section 2):
-// neighbouring threads hold neighbouring parallel lines, which read neighbouring voxels and seldom meet in one.
+// neighbouring threads hold neighbouring parallel lines, which read neighbouring voxels and seldom meet in one. Of time of flight each
+// bin has all planes (tof.wgsl).
 
 // Where a path enters the field of view and at which regular distances it crosses voxel faces (InPlanePath), in f32.
 struct Path {
@@ -37,10 +38,11 @@ struct Plan {
     num_views: u32,
     nz: u32,
     num_columns: u32,
-    // Bins of this dispatch: from the first on. The buffer of data begins with bin data_first.
+    // Bins of this dispatch: from bin `first` of a plane on, which lies at data_at in the buffer of data.
+    first_plane: u32,
     first: u32,
     count: u32,
-    data_first: u32,
+    data_at: u32,
     // Voxels of the buffer of the image: from the first on. Others are passed over.
     image_first: u32,
     image_len: u32,
@@ -50,6 +52,8 @@ struct Plan {
 
 const THREADS: u32 = 64u;
 const NEVER: f32 = 3e38;
+// Less than any distance, mm.
+const TINY: f32 = 1e-9;
 
 @group(0) @binding(0) var<uniform> p: Plan;
 @group(0) @binding(3) var<storage, read> paths: array<Path>;
@@ -80,13 +84,32 @@ fn walk(path: Path, line: Line, row: i32) {
     var next = path.next;
     var passed = vec3f(0.0);
     var at = 0.0;
-    while at < path.length_mm {
+    var last = path.length_mm;
+    let tof = tof_of(path, slope);
+    if HAS_TOF {
+        let first = vec3f(path.next, first_z);
+        let pitch = vec3f(path.pitch, pitch_z);
+        last = min(last, tof.reach.y);
+        if tof.reach.x >= last {
+            return;
+        }
+        // Begins in the voxel where the bin's reach does.
+        let crossed = max(floor((tof.reach.x - first) / max(pitch, vec3f(TINY))) + 1.0, vec3f(0.0));
+        passed = select(vec3f(0.0), crossed, pitch > vec3f(0.0));
+        let before = select(vec3f(0.0), first + (passed - 1.0) * pitch, passed > vec3f(0.0));
+        at = max(before.x, max(before.y, before.z));
+        column += i32(passed.x) * path.stride.x + i32(passed.y) * path.stride.y;
+        z += i32(passed.z) * z_step;
+        next = path.next + passed.xy * path.pitch;
+        next_z = first_z + passed.z * pitch_z;
+    }
+    while at < last {
         let nearest = min(min(next.x, next.y), next_z);
         let end = min(nearest, path.length_mm);
         if u32(z) < p.nz && u32(column) < p.num_columns {
             let place = u32(z) * p.num_columns + u32(column) - p.image_first;
             if place < p.image_len {
-                visit(place, weight * (end - at));
+                visit(place, weight * (end - at) * tof_weight(tof, 0.5 * (at + end)));
             }
         }
         at = end;
@@ -106,9 +129,11 @@ fn walk(path: Path, line: Line, row: i32) {
     }
 }
 
-// Walks all lines of a bin.
+// Walks all lines of a bin, counted from the first plane on.
 fn walk_bin(bin: u32) {
-    let plane = bin / p.num_tangential / p.num_views;
+    let of_all = p.first_plane + bin / p.num_tangential / p.num_views;
+    let plane = of_all % p.num_planes;
+    choose_tof(of_all / p.num_planes);
     let view = p.first_view + p.view_step * (bin / p.num_tangential % p.num_views);
     let lor = view * p.num_tangential + bin % p.num_tangential;
     for (var which = lor_paths[lor]; which < lor_paths[lor + 1u]; which++) {

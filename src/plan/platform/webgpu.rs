@@ -59,12 +59,15 @@ impl Platform for WebGpuPlatform {
 
     fn view_system(&mut self, projector: &str, inputs: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
         let (geometry, grid, rays, radius_mm) = (inputs.geometry(), inputs.grid(), inputs.rays(), inputs.fov_radius_mm());
-        if let Err(refusal) = inputs.without_tof() {
-            return Some(Err(refusal));
-        }
         match projector {
-            "axial-runs" => Some(self.system(inputs, |backend| webgpu::AxialRuns::new(backend, geometry, grid, radius_mm, rays))),
-            "per-lor" => Some(self.system(inputs, |backend| webgpu::PerLor::new(backend, geometry, grid, radius_mm, rays))),
+            "axial-runs" => Some(self.system(inputs, |backend| {
+                inputs.without_tof()?;
+                webgpu::AxialRuns::new(backend, geometry, grid, radius_mm, rays)
+            })),
+            "per-lor" => Some(self.system(inputs, |backend| match inputs.settings.tof {
+                Some(tof) => webgpu::PerLor::with_tof(backend, geometry, grid, radius_mm, rays, tof),
+                None => webgpu::PerLor::new(backend, geometry, grid, radius_mm, rays),
+            })),
             _ => None,
         }
     }
