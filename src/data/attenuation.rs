@@ -88,6 +88,21 @@ impl AttenuationMap {
         missing
     }
 
+    /// Returns the part of an image's voxels within a distance from the axis, mm, whose centres lie outside the map; 0 without such
+    /// voxels.
+    pub fn missing_share(&self, image: &Grid, radius_mm: f64) -> f64 {
+        let is_covered = |axis: usize, at_mm: f64| {
+            let [from, to] = self.per_mm.grid.extent_mm(axis);
+            (from..=to).contains(&at_mm)
+        };
+        let [nx, ny, nz] = image.size;
+        let columns = (0..nx * ny).map(|column| image.mm_from_voxel([(column % nx) as f64, (column / nx) as f64, 0.0]));
+        let within: Vec<Point> = columns.filter(|[x, y, _]| x.hypot(*y) <= radius_mm).collect();
+        let num_columns = within.iter().filter(|[x, y, _]| is_covered(0, *x) && is_covered(1, *y)).count();
+        let num_slices = (0..nz).filter(|z| is_covered(2, image.mm_from_voxel([0.0, 0.0, *z as f64])[2])).count();
+        if within.is_empty() { 0.0 } else { 1.0 - (num_columns * num_slices) as f64 / (within.len() * nz) as f64 }
+    }
+
     /// Returns the largest µ in the outer voxels on a side, 1/mm.
     fn largest_on_face(&self, axis: usize, is_high: bool) -> f32 {
         let along = ndarray::Axis(2 - axis);
@@ -107,7 +122,10 @@ impl AttenuationMap {
             |sides: &[MissingSide], text: &dyn Fn(&MissingSide) -> String| sides.iter().map(text).collect::<Vec<_>>().join(", ");
         let name = self.file.file_name().unwrap_or_default().to_string_lossy();
         let lengths = texts(&missing, &|side| format!("{:.1} mm at {}", side.mm, side.name));
-        let text = format!("attenuation map {name} ends inside the field of view: {lengths} without map count as air");
+        let percent = 100.0 * self.missing_share(image, radius_mm);
+        let text = format!(
+            "attenuation map {name} ends inside the field of view: {lengths} without map, {percent:.1} % of its voxels, count as air"
+        );
         let cut: Vec<MissingSide> = missing.into_iter().filter(|side| side.max_per_mm > 0.0).collect();
         if cut.is_empty() {
             return Some(Notice::info(text));
@@ -212,12 +230,49 @@ mod tests {
     }
 
     #[test]
+    fn the_share_without_map_is_that_of_the_voxels() {
+        let image = Grid::centred([25, 25, 20], [4.0, 4.0, 4.0]).unwrap();
+        let share = |map: &AttenuationMap, radius_mm: f64| {
+            let [from, to] = [0, 1].map(|end| [0, 1, 2].map(|axis| map.per_mm.grid.extent_mm(axis)[end]));
+            let [mut num, mut num_missing] = [0.0, 0.0];
+            for voxel in 0..image.num_voxels() {
+                let at = image.mm_from_voxel([voxel % 25, voxel / 25 % 25, voxel / 625].map(|at| at as f64));
+                if at[0].hypot(at[1]) <= radius_mm {
+                    num += 1.0;
+                    num_missing += if (0..3).all(|axis| from[axis] <= at[axis] && at[axis] <= to[axis]) { 0.0 } else { 1.0 };
+                }
+            }
+            num_missing / num
+        };
+        // A map of whole slices, one that is also narrower than the image, and one beside it.
+        let narrow = map([-30.0, 28.0]);
+        let narrow = AttenuationMap {
+            per_mm: Volume::filled(Grid::new([10, 20, 10], [5.0, 5.0, 5.8], [-22.5, -47.5, -27.1]).unwrap(), 0.0),
+            ..narrow
+        };
+        for (map, radius_mm) in
+            [(map([-40.0, 40.0]), 50.0), (map([-30.0, 28.0]), 50.0), (narrow, 30.0), (map([60.0, 90.0]), 50.0)]
+        {
+            let (found, expected) = (map.missing_share(&image, radius_mm), share(&map, radius_mm));
+            assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
+        }
+        // Slices at ±38 and ±34 mm: 4 of 20.
+        assert!((map([-32.0, 32.0]).missing_share(&image, 50.0) - 0.2).abs() < 1e-12);
+    }
+
+    #[test]
     fn a_map_that_cuts_the_object_is_a_warning() {
         let image = Grid::centred([25, 25, 20], [4.0, 4.0, 4.0]).unwrap();
         assert_eq!(map([-40.0, 40.0]).cover_notice(&image, 50.0), None);
         let notice = map([-40.0, 28.0]).cover_notice(&image, 50.0).unwrap();
         assert_eq!(
-            (notice.severity, notice.text.contains("mu.nii ends inside the field of view: 12.0 mm at +z")),
+            (
+                notice.severity,
+                // The slices at 30, 34 and 38 mm of 20.
+                notice.text.contains(
+                    "mu.nii ends inside the field of view: 12.0 mm at +z without map, 15.0 % of its voxels, count as air"
+                )
+            ),
             (Severity::Info, true)
         );
         let notice = map([-30.0, 40.0]).cover_notice(&image, 50.0).unwrap();
