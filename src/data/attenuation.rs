@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::data::notice::Notice;
 use crate::data::volume::{Unit, ValueScale, Volume};
 use crate::geometry::{Grid, Point};
@@ -68,6 +70,35 @@ impl AttenuationMap {
     /// Returns the map in 1/cm.
     pub fn per_cm(&self) -> Volume {
         self.per_mm.converted(MU_PER_CM)
+    }
+
+    /// Returns the sum of some maps on the voxels of the first, with more of these where others reach farther; between the voxels of
+    /// the others linear. The only map is itself, and there is no sum of none.
+    pub fn sum(maps: &[Arc<AttenuationMap>]) -> Option<Arc<AttenuationMap>> {
+        let (first, others) = maps.split_first()?;
+        if others.is_empty() {
+            return Some(Arc::clone(first));
+        }
+        let mut grid = first.per_mm.grid.clone();
+        for axis in 0..3 {
+            let ([low, high], voxel_mm) = (grid.extent_mm(axis), grid.voxel_mm[axis]);
+            let extents = || others.iter().map(|map| map.per_mm.grid.extent_mm(axis));
+            let voxels = |mm: f64| (mm / voxel_mm - 1e-6).ceil().max(0.0);
+            let below = voxels(low - extents().map(|[from, _]| from).fold(low, f64::min));
+            let above = voxels(extents().map(|[_, to]| to).fold(high, f64::max) - high);
+            grid.origin_mm[axis] -= below * voxel_mm;
+            grid.size[axis] += (below + above) as usize;
+        }
+        let mut per_mm = Volume { unit: first.per_mm.unit, ..Volume::filled(grid.clone(), 0.0) };
+        let per_slice = grid.size[0] * grid.size[1];
+        per_mm.as_mut_slice().par_chunks_mut(per_slice).enumerate().for_each(|(z, slice)| {
+            for (at, sum) in slice.iter_mut().enumerate() {
+                let point = grid.mm_from_voxel([at % grid.size[0], at / grid.size[0], z].map(|at| at as f64));
+                let added = others.iter().filter_map(|map| map.per_mm.interpolated_mm(point)).sum::<f64>();
+                *sum = first.per_mm.at_mm(point).unwrap_or(0.0) + added as f32;
+            }
+        });
+        Some(Arc::new(AttenuationMap { per_mm, ..AttenuationMap::clone(first) }))
     }
 
     /// Returns the sides on which the map ends before the centres of the outer voxels of an image within a distance from the axis,
@@ -258,6 +289,34 @@ mod tests {
         }
         // Slices at ±38 and ±34 mm: 4 of 20.
         assert!((map([-32.0, 32.0]).missing_share(&image, 50.0) - 0.2).abs() < 1e-12);
+    }
+
+    #[test]
+    fn maps_are_added_up_beyond_the_ends_of_the_first() {
+        let uniform = |grid: Grid, value: f32| {
+            let per_mm = Volume { unit: Unit::Unknown, ..Volume::filled(grid, value) };
+            Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm, ct: None })
+        };
+        let object = uniform(Grid::centred([10, 10, 4], [5.0; 3]).unwrap(), 0.01);
+        // From −37 to −15 mm along y: 2 mm voxels, below the object and in it.
+        let bed = uniform(Grid::new([20, 11, 20], [2.0; 3], [-19.0, -36.0, -19.0]).unwrap(), 0.004);
+        assert!(AttenuationMap::sum(&[]).is_none());
+        assert!(Arc::ptr_eq(&AttenuationMap::sum(std::slice::from_ref(&object)).unwrap(), &object));
+        let sum = AttenuationMap::sum(&[object, bed]).unwrap();
+        let grid = &sum.per_mm.grid;
+        assert_eq!((grid.size, grid.voxel_mm), ([10, 13, 8], [5.0; 3]));
+        assert_eq!([0, 1, 2].map(|axis| grid.extent_mm(axis)), [[-25.0, 25.0], [-40.0, 25.0], [-20.0, 20.0]]);
+        let at = |point: Point| sum.per_mm.at_mm(point).unwrap();
+        for (point, expected) in [
+            ([2.5, 2.5, 2.5], 0.01),
+            ([2.5, -17.5, 2.5], 0.014),
+            ([22.5, -17.5, 2.5], 0.01),
+            ([2.5, -32.5, 2.5], 0.004),
+            ([2.5, -32.5, 17.5], 0.004),
+            ([2.5, 2.5, 17.5], 0.0),
+        ] {
+            assert!((at(point) - expected).abs() < 1e-7, "{point:?}: {}", at(point));
+        }
     }
 
     #[test]
