@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::data::notice::Notice;
 use crate::data::volume::{Unit, ValueScale, Volume};
 use crate::geometry::{Grid, Point};
@@ -70,6 +72,35 @@ impl AttenuationMap {
         self.per_mm.converted(MU_PER_CM)
     }
 
+    /// Returns the sum of some maps on the voxels of the first, with more of these where others reach farther; between the voxels of
+    /// the others linear. The only map is itself, and there is no sum of none.
+    pub fn sum(maps: &[Arc<AttenuationMap>]) -> Option<Arc<AttenuationMap>> {
+        let (first, others) = maps.split_first()?;
+        if others.is_empty() {
+            return Some(Arc::clone(first));
+        }
+        let mut grid = first.per_mm.grid.clone();
+        for axis in 0..3 {
+            let ([low, high], voxel_mm) = (grid.extent_mm(axis), grid.voxel_mm[axis]);
+            let extents = || others.iter().map(|map| map.per_mm.grid.extent_mm(axis));
+            let voxels = |mm: f64| (mm / voxel_mm - 1e-6).ceil().max(0.0);
+            let below = voxels(low - extents().map(|[from, _]| from).fold(low, f64::min));
+            let above = voxels(extents().map(|[_, to]| to).fold(high, f64::max) - high);
+            grid.origin_mm[axis] -= below * voxel_mm;
+            grid.size[axis] += (below + above) as usize;
+        }
+        let mut per_mm = Volume { unit: first.per_mm.unit, ..Volume::filled(grid.clone(), 0.0) };
+        let per_slice = grid.size[0] * grid.size[1];
+        per_mm.as_mut_slice().par_chunks_mut(per_slice).enumerate().for_each(|(z, slice)| {
+            for (at, sum) in slice.iter_mut().enumerate() {
+                let point = grid.mm_from_voxel([at % grid.size[0], at / grid.size[0], z].map(|at| at as f64));
+                let added = others.iter().filter_map(|map| map.per_mm.interpolated_mm(point)).sum::<f64>();
+                *sum = first.per_mm.at_mm(point).unwrap_or(0.0) + added as f32;
+            }
+        });
+        Some(Arc::new(AttenuationMap { per_mm, ..AttenuationMap::clone(first) }))
+    }
+
     /// Returns the sides on which the map ends before the centres of the outer voxels of an image within a distance from the axis,
     /// mm.
     pub fn missing_sides(&self, image: &Grid, radius_mm: f64) -> Vec<MissingSide> {
@@ -86,6 +117,21 @@ impl AttenuationMap {
             }
         }
         missing
+    }
+
+    /// Returns the part of an image's voxels within a distance from the axis, mm, whose centres lie outside the map; 0 without such
+    /// voxels.
+    pub fn missing_share(&self, image: &Grid, radius_mm: f64) -> f64 {
+        let is_covered = |axis: usize, at_mm: f64| {
+            let [from, to] = self.per_mm.grid.extent_mm(axis);
+            (from..=to).contains(&at_mm)
+        };
+        let [nx, ny, nz] = image.size;
+        let columns = (0..nx * ny).map(|column| image.mm_from_voxel([(column % nx) as f64, (column / nx) as f64, 0.0]));
+        let within: Vec<Point> = columns.filter(|[x, y, _]| x.hypot(*y) <= radius_mm).collect();
+        let num_columns = within.iter().filter(|[x, y, _]| is_covered(0, *x) && is_covered(1, *y)).count();
+        let num_slices = (0..nz).filter(|z| is_covered(2, image.mm_from_voxel([0.0, 0.0, *z as f64])[2])).count();
+        if within.is_empty() { 0.0 } else { 1.0 - (num_columns * num_slices) as f64 / (within.len() * nz) as f64 }
     }
 
     /// Returns the largest µ in the outer voxels on a side, 1/mm.
@@ -107,7 +153,10 @@ impl AttenuationMap {
             |sides: &[MissingSide], text: &dyn Fn(&MissingSide) -> String| sides.iter().map(text).collect::<Vec<_>>().join(", ");
         let name = self.file.file_name().unwrap_or_default().to_string_lossy();
         let lengths = texts(&missing, &|side| format!("{:.1} mm at {}", side.mm, side.name));
-        let text = format!("attenuation map {name} ends inside the field of view: {lengths} without map count as air");
+        let percent = 100.0 * self.missing_share(image, radius_mm);
+        let text = format!(
+            "attenuation map {name} ends inside the field of view: {lengths} without map, {percent:.1} % of its voxels, count as air"
+        );
         let cut: Vec<MissingSide> = missing.into_iter().filter(|side| side.max_per_mm > 0.0).collect();
         if cut.is_empty() {
             return Some(Notice::info(text));
@@ -212,12 +261,77 @@ mod tests {
     }
 
     #[test]
+    fn the_share_without_map_is_that_of_the_voxels() {
+        let image = Grid::centred([25, 25, 20], [4.0, 4.0, 4.0]).unwrap();
+        let share = |map: &AttenuationMap, radius_mm: f64| {
+            let [from, to] = [0, 1].map(|end| [0, 1, 2].map(|axis| map.per_mm.grid.extent_mm(axis)[end]));
+            let [mut num, mut num_missing] = [0.0, 0.0];
+            for voxel in 0..image.num_voxels() {
+                let at = image.mm_from_voxel([voxel % 25, voxel / 25 % 25, voxel / 625].map(|at| at as f64));
+                if at[0].hypot(at[1]) <= radius_mm {
+                    num += 1.0;
+                    num_missing += if (0..3).all(|axis| from[axis] <= at[axis] && at[axis] <= to[axis]) { 0.0 } else { 1.0 };
+                }
+            }
+            num_missing / num
+        };
+        // A map of whole slices, one that is also narrower than the image, and one beside it.
+        let narrow = map([-30.0, 28.0]);
+        let narrow = AttenuationMap {
+            per_mm: Volume::filled(Grid::new([10, 20, 10], [5.0, 5.0, 5.8], [-22.5, -47.5, -27.1]).unwrap(), 0.0),
+            ..narrow
+        };
+        for (map, radius_mm) in
+            [(map([-40.0, 40.0]), 50.0), (map([-30.0, 28.0]), 50.0), (narrow, 30.0), (map([60.0, 90.0]), 50.0)]
+        {
+            let (found, expected) = (map.missing_share(&image, radius_mm), share(&map, radius_mm));
+            assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
+        }
+        // Slices at ±38 and ±34 mm: 4 of 20.
+        assert!((map([-32.0, 32.0]).missing_share(&image, 50.0) - 0.2).abs() < 1e-12);
+    }
+
+    #[test]
+    fn maps_are_added_up_beyond_the_ends_of_the_first() {
+        let uniform = |grid: Grid, value: f32| {
+            let per_mm = Volume { unit: Unit::Unknown, ..Volume::filled(grid, value) };
+            Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm, ct: None })
+        };
+        let object = uniform(Grid::centred([10, 10, 4], [5.0; 3]).unwrap(), 0.01);
+        // From −37 to −15 mm along y: 2 mm voxels, below the object and in it.
+        let bed = uniform(Grid::new([20, 11, 20], [2.0; 3], [-19.0, -36.0, -19.0]).unwrap(), 0.004);
+        assert!(AttenuationMap::sum(&[]).is_none());
+        assert!(Arc::ptr_eq(&AttenuationMap::sum(std::slice::from_ref(&object)).unwrap(), &object));
+        let sum = AttenuationMap::sum(&[object, bed]).unwrap();
+        let grid = &sum.per_mm.grid;
+        assert_eq!((grid.size, grid.voxel_mm), ([10, 13, 8], [5.0; 3]));
+        assert_eq!([0, 1, 2].map(|axis| grid.extent_mm(axis)), [[-25.0, 25.0], [-40.0, 25.0], [-20.0, 20.0]]);
+        let at = |point: Point| sum.per_mm.at_mm(point).unwrap();
+        for (point, expected) in [
+            ([2.5, 2.5, 2.5], 0.01),
+            ([2.5, -17.5, 2.5], 0.014),
+            ([22.5, -17.5, 2.5], 0.01),
+            ([2.5, -32.5, 2.5], 0.004),
+            ([2.5, -32.5, 17.5], 0.004),
+            ([2.5, 2.5, 17.5], 0.0),
+        ] {
+            assert!((at(point) - expected).abs() < 1e-7, "{point:?}: {}", at(point));
+        }
+    }
+
+    #[test]
     fn a_map_that_cuts_the_object_is_a_warning() {
         let image = Grid::centred([25, 25, 20], [4.0, 4.0, 4.0]).unwrap();
         assert_eq!(map([-40.0, 40.0]).cover_notice(&image, 50.0), None);
         let notice = map([-40.0, 28.0]).cover_notice(&image, 50.0).unwrap();
         assert_eq!(
-            (notice.severity, notice.text.contains("mu.nii ends inside the field of view: 12.0 mm at +z")),
+            (
+                notice.severity,
+                // The slices at 30, 34 and 38 mm of 20.
+                notice.text.contains(
+                    "mu.nii ends inside the field of view: 12.0 mm at +z without map, 15.0 % of its voxels, count as air"
+                )
+            ),
             (Severity::Info, true)
         );
         let notice = map([-30.0, 40.0]).cover_notice(&image, 50.0).unwrap();

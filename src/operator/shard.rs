@@ -113,7 +113,7 @@ impl<D: DataSpace + 'static> DataSpace for ShardData<D> {
 
     fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>> {
         let all = self.whole.arranged(values, num_subsets * self.shard.count);
-        gathered(&all, Subset::all(num_subsets).flat_map(|subset| self.whole.pieces(self.part(subset))))
+        gathered(&all, len_of_all(&self.whole), Subset::all(num_subsets).flat_map(|subset| self.whole.pieces(self.part(subset))))
     }
 
     /// Returns the values unchanged: those of a shard have no place among those of all.
@@ -130,9 +130,16 @@ impl<D: DataSpace + 'static> DataSpace for ShardData<D> {
     }
 }
 
-/// Returns the values of some pieces, one piece after the other.
-fn gathered(values: &[f32], pieces: impl Iterator<Item = (usize, Range<usize>)>) -> Arc<Vec<f32>> {
-    Arc::new(pieces.flat_map(|(_, range)| values[range].iter().copied()).collect())
+fn len_of_all(space: &impl DataSpace) -> usize {
+    space.len(Subset::ALL)
+}
+
+/// Returns the values of some pieces of `len` data, one piece after the other. Values that the time-of-flight bins of a line share
+/// are fewer than the data; pieces are whole lines.
+fn gathered(values: &[f32], len: usize, pieces: impl Iterator<Item = (usize, Range<usize>)>) -> Arc<Vec<f32>> {
+    let repeats = (len / values.len().max(1)).max(1);
+    let of_lines = |range: Range<usize>| range.start / repeats..range.end / repeats;
+    Arc::new(pieces.flat_map(|(_, range)| values[of_lines(range)].iter().copied()).collect())
 }
 
 /// Data of a member as ranges of each subset's data.
@@ -174,7 +181,7 @@ impl<D: DataSpace, F: Fn(Subset) -> Vec<Range<usize>> + Send> DataSpace for Shar
         if !self.is_compact {
             return all;
         }
-        gathered(&all, Subset::all(num_subsets).flat_map(|subset| self.pieces_of_all(subset)))
+        gathered(&all, len_of_all(&self.all), Subset::all(num_subsets).flat_map(|subset| self.pieces_of_all(subset)))
     }
 
     /// Returns the values of a compact shard unchanged.
@@ -199,4 +206,34 @@ pub(crate) fn shard_of_ranges<B: Backend, P: LinearOperator<B> + Sync + 'static>
     let owner = Arc::clone(&operator);
     let ranges = move |subset| ranges(&owner, subset);
     (AnyOperator::any(Boxed::new(operator)), Box::new(ShardRanges { all, ranges, is_compact }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::{BinOrder, Views};
+    use crate::scanner::find;
+
+    /// Factors that the time-of-flight bins of a line share are fewer than the data.
+    #[test]
+    fn a_compact_shard_has_the_factors_of_its_lines() {
+        let geometry = &find("ecat-931").unwrap().geometry;
+        let num_planes = geometry.num_planes();
+        let all = Views::by_subset(geometry, BinOrder::Plane).with_tof(3);
+        let of_lines: Arc<Vec<f32>> = Arc::new((0..geometry.num_bins()).map(|bin| bin as f32).collect());
+        let whole = all.arranged(&of_lines, 2);
+        // The second half of the lines of each subset.
+        let ranges = move |subset| {
+            let lines = all.len(subset) / (3 * num_planes);
+            vec![lines / 2 * 3 * num_planes..lines * 3 * num_planes]
+        };
+        let all = Views::by_subset(geometry, BinOrder::Plane).with_tof(3);
+        let lens = [0, 1].map(|index| all.len(Subset { index, count: 2 }) / 3);
+        let shard = ShardRanges { all, ranges, is_compact: true };
+        let found = shard.arranged(&of_lines, 2);
+        let half = |len: usize| len / num_planes / 2 * num_planes;
+        let expected = [&whole[half(lens[0])..lens[0]], &whole[lens[0] + half(lens[1])..]].concat();
+        assert_eq!(found.len(), expected.len());
+        assert!(*found == expected);
+    }
 }

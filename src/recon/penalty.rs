@@ -146,7 +146,7 @@ impl Potential {
 /// A penalty of images on one grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Penalty {
-    /// What a pair costs.
+    /// ψ.
     pub potential: Potential,
     /// β, from 0.
     pub strength: f64,

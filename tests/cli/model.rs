@@ -251,6 +251,7 @@ fn a_map_that_ends_inside_the_field_of_view_is_reported() {
     let text = map(20.0);
     assert!(!text.contains("ends inside the field of view"), "{text}");
     let text = map(12.0);
-    let expected = "attenuation map mu.nii.gz ends inside the field of view: 8.0 mm at −z, 8.0 mm at +z without map count as air";
+    let expected = "attenuation map mu.nii.gz ends inside the field of view: 8.0 mm at −z, 8.0 mm at +z without map, \
+                    50.0 % of its voxels, count as air";
     assert!(text.contains(expected) && text.contains("0.096 /cm at −z"), "{text}");
 }

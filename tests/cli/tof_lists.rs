@@ -62,3 +62,23 @@ fn events_are_sorted_by_their_time_of_flight() {
     assert!(refused(at, 1, &split("histogram without.petsird --tof -o no.hs")).contains("leave --tof out"));
     assert!(refused(at, 2, &split("histogram events.petsird --tof-bins 3 -o no.hs")).contains("--tof"));
 }
+
+#[test]
+fn a_background_of_events_alone_is_reported_as_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let simulate = "simulate cylinder --scanner small --list-mode --counts 1e4 --seed 4";
+    const LEFT_OUT: &str = " events is not in the histogram";
+    done(at, &split(&format!("{simulate} --background 0.25 -o randoms.Cdh")));
+    let text = notices(at, "histogram randoms.Cdh -o randoms.hs");
+    let num_outside = if text.contains("prompts lie outside") { number_before(&text, " prompts lie outside") } else { 0.0 };
+    assert_eq!(number_before(&text, LEFT_OUT), sinogram(at, "randoms.hs").total() + num_outside, "{text}");
+    assert!(!at.join("randoms_add.hs").exists());
+    // Delayed coincidences are a background of all bins, and a list without randoms lacks none.
+    done(at, &split(&format!("{simulate} --background 0.25 -o randoms.petsird")));
+    done(at, &split(&format!("{simulate} -o plain.Cdh")));
+    for list in ["randoms.petsird", "plain.Cdh"] {
+        let text = notices(at, &format!("histogram {list} -o other.hs"));
+        assert!(!text.contains(LEFT_OUT), "{text}");
+    }
+}

@@ -1,7 +1,8 @@
 //! GPUs through wgpu: the definition on the host is the truth, on a whole GPU and on one that has the least that WebGPU
 //! guarantees, whose arrays lie in many short buffers.
 
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tomoscope::algebra::{Backend, Data, Image, Kind};
 use tomoscope::data::Volume;
@@ -13,8 +14,19 @@ use tomoscope::webgpu::{self, DeviceOptions, WebGpuArray, WebGpuBackend};
 
 use super::support::{backward, dot, forward, geometry, noise, random_volume, relative, tiny, tiny_span_3};
 
+/// Waits until no other test uses a GPU through wgpu, and keeps the others waiting to the end of this test's thread. A software GPU
+/// takes all cores, and two at a time take ten times as long.
+pub fn wait_for_gpu() {
+    static GPU: Mutex<()> = Mutex::new(());
+    thread_local! {
+        static HELD: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+    }
+    HELD.with_borrow_mut(|held| _ = held.get_or_insert_with(|| GPU.lock().unwrap_or_else(PoisonError::into_inner)));
+}
+
 /// Whole GPU, one with the least that WebGPU guarantees, and the same with short buffers; none, said, where there is none.
 pub fn backends() -> Vec<(&'static str, WebGpuBackend)> {
+    wait_for_gpu();
     let usable = webgpu::devices().into_iter().find(|info| info.why_not().is_none());
     let Some(info) = usable else {
         assert!(std::env::var_os("TOMOSCOPE_REQUIRE_WEBGPU").is_none(), "there is no GPU through wgpu");

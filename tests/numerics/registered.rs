@@ -16,10 +16,12 @@ use tomoscope::task::Task;
 
 #[cfg(feature = "cuda")]
 use super::device::device;
+use super::device_webgpu::wait_for_gpu;
 use super::support::{dot, noise, random_volume, tiny, tiny_span_3};
 
 /// The first GPU through wgpu that may be used.
 pub fn webgpu() -> Option<DeviceChoice> {
+    wait_for_gpu();
     available_devices().iter().map(|device| device.choice).find(|choice| matches!(choice, DeviceChoice::WebGpu(_)))
 }
 

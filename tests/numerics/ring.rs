@@ -308,7 +308,8 @@ fn a_matrix_in_parts_is_the_matrix() {
 /// Two functions that are the same everywhere, the second so small that a share of it is far below a unit of the tallies.
 struct LargeAndSmall;
 
-const SMALL: f64 = 1e-6;
+/// A share of at most a sixth of a unit of the tallies.
+const SMALL: f64 = 1e-5;
 
 impl FunctionsAt for LargeAndSmall {
     fn at_images(&self, _: Point, visit: &mut dyn FnMut(usize, usize, f64)) {
@@ -323,7 +324,7 @@ fn shares_below_the_unit_of_the_tallies_are_not_lost() {
     let detector = RingDetector::new(ring.clone()).unwrap();
     let part = ResponsePart { basics: 0..2, extent: ResponseExtent::new(&ring, 30.0, [0.0, 5.0]) };
     let mut tally = ResponseTally::new(&detector, &LargeAndSmall, part, 3);
-    tally.add(20_000_000, &Task::new()).unwrap();
+    tally.add(2_000_000, &Task::new()).unwrap();
     let mut sums = [0.0; 2];
     (0..ring.num_lors()).flat_map(|lor| tally.row(lor)).for_each(|element| sums[element.basic] += f64::from(element.value));
     let ratio = sums[1] / sums[0] / SMALL;

@@ -133,6 +133,45 @@ fn sinograms_have_a_map_too_and_where_it_ends_is_said() {
 }
 
 #[test]
+fn the_map_of_a_bed_is_added_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    write_scan(folder.path());
+    list(folder.path());
+    let map = folder.path().join("events_mu.nii.gz");
+    // A bed on the voxels of the object's map.
+    let (object, _) = read_volume(&map).unwrap();
+    let bed = folder.path().join("bed.nii.gz");
+    write_volume(&bed, &Volume { unit: object.unit, ..Volume::filled(object.grid.clone(), 0.02) }).unwrap();
+    let Some(renderer) = renderer() else { return };
+    let mut harness = window_on(renderer, SIZE, Theme::Light, false, Source::file(folder.path().join("scan.hs")));
+    wait_for(&mut harness, "the scan", |app| app.counts().is_some());
+    let num_maps = |app: &App| app.counts().map_or(0, |counts| counts.attenuation.len());
+    const ADD: &str = "Add bed…";
+    assert!(harness.query_by_label(ADD).is_none());
+    click(&mut harness, "Attenuation…");
+    type_path(&mut harness, &map);
+    wait_for(&mut harness, "the map", |app| num_maps(app) == 1);
+    // The largest µ of what is drawn, 1/cm.
+    let largest = |harness: &mut Harness<'_, App>| {
+        click(harness, SHOW);
+        let largest = f64::from(harness.state().second_image().unwrap().display.colouring.window[1]);
+        click(harness, "Remove");
+        largest
+    };
+    let of_object = largest(&mut harness);
+    click(&mut harness, ADD);
+    type_path(&mut harness, &bed);
+    wait_for(&mut harness, "both maps", |app| !app.is_loading() && num_maps(app) == 2);
+    harness.get_by_label("multiplicative: scan_mult.hs; additive: scan_add.hs; attenuation: events_mu.nii.gz and bed.nii.gz");
+    let of_both = largest(&mut harness);
+    assert!((of_both - of_object - 0.02).abs() < 1e-3, "{of_object} {of_both}");
+    harness.check_accessibility();
+    click(&mut harness, "without bed");
+    wait_for(&mut harness, "the map alone", |app| !app.is_loading() && num_maps(app) == 1);
+    assert_eq!(largest(&mut harness), of_object);
+}
+
+#[test]
 fn a_resolution_model_is_chosen_by_its_file() {
     let Some(renderer) = renderer() else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -193,15 +193,17 @@ fn screen(harness: &Harness<'_, App>, slice: &str, point: [f64; 3]) -> Pos2 {
     rect.center() + egui::vec2(off(a), off(b))
 }
 
-/// The picture of an area at an opacity of the second image.
-fn picture(harness: &mut Harness<'_, App>, opacity: f64, area: Rect) -> Vec<[f64; 3]> {
+/// The pictures of two areas at an opacity of the second image.
+fn pictures(harness: &mut Harness<'_, App>, opacity: f64, areas: [Rect; 2]) -> [Vec<[f64; 3]>; 2] {
     harness.get_by_role_and_label(Role::Slider, "Opacity").set_value_accesskit(opacity);
     harness.remove_cursor();
     harness.run_steps(3);
     let image = harness.render().unwrap();
-    let rows = area.top() as u32..area.bottom() as u32;
-    let columns = area.left() as u32..area.right() as u32;
-    rows.flat_map(|y| columns.clone().map(move |x| [x, y])).map(|[x, y]| image.get_pixel(x, y).0).map(rgb).collect()
+    areas.map(|area| {
+        let rows = area.top() as u32..area.bottom() as u32;
+        let columns = area.left() as u32..area.right() as u32;
+        rows.flat_map(|y| columns.clone().map(move |x| [x, y])).map(|[x, y]| image.get_pixel(x, y).0).map(rgb).collect()
+    })
 }
 
 fn rgb([r, g, b, _]: [u8; 4]) -> [f64; 3] {
@@ -248,7 +250,7 @@ fn largest_distance(harness: &mut Harness<'_, App>, shift_mm: [f64; 3]) -> f32 {
                 Rect::from_min_max(area.min.floor(), area.max.floor())
             });
             // Both layers from two mixtures: F = a L + (1 − a) S.
-            let [weak, strong] = [0.25, 0.75].map(|opacity| areas.map(|area| picture(harness, opacity, area)));
+            let [weak, strong] = [0.25, 0.75].map(|opacity| pictures(harness, opacity, areas));
             let layer = |of: usize, opacity: f64| -> Vec<[f64; 3]> {
                 let both = weak[of].iter().zip(&strong[of]);
                 both.map(|(f, g)| std::array::from_fn(|k| f[k] + 2.0 * (opacity - 0.25) * (g[k] - f[k]))).collect()

@@ -22,6 +22,8 @@ use crate::operator::TofKernel;
 const TOLERANCE: f64 = 6e-3;
 /// Paths that are looked at.
 const NUM_PATHS: usize = 64;
+/// Places of a point that are looked at, from the middle of a bin to the end of its reach.
+const NUM_PLACES: usize = 1000;
 /// An s that moves no point by more than this part of σ is 1.
 const NEGLIGIBLE: f64 = 2e-3;
 
@@ -37,6 +39,8 @@ pub struct TofRuns {
     num_nodes: usize,
     /// Distance of the steepest line from a line in the plane, at the end of a path, mm.
     shift_mm: f64,
+    /// Length of a piece of the steepest line over its length in the plane.
+    largest_secant: f64,
 }
 
 impl TofRuns {
@@ -45,22 +49,40 @@ impl TofRuns {
     pub fn new(bins: TofBins, kernel: TofKernel, max_rise_mm: f64, scanner_radius_mm: f64, fov_radius_mm: f64) -> Self {
         let fov_radius_mm = fov_radius_mm.min(scanner_radius_mm);
         // The shift of a path's end by the steepest line, at some distances of the path from the axis.
-        let shift_mm = |at: usize| {
+        let end_and_secant = |at: usize| {
             let off_mm = fov_radius_mm * at as f64 / NUM_PATHS as f64;
             let [end_mm, half_lor_mm] =
                 [fov_radius_mm, scanner_radius_mm].map(|radius_mm| (radius_mm.powi(2) - off_mm.powi(2)).sqrt());
-            end_mm * (1f64.hypot(0.5 * max_rise_mm / half_lor_mm) - 1.0)
+            [end_mm, 1f64.hypot(0.5 * max_rise_mm / half_lor_mm)]
         };
-        let shift_mm = (0..NUM_PATHS).map(shift_mm).fold(0.0, f64::max);
+        let paths = || (0..NUM_PATHS).map(end_and_secant);
+        let shift_mm = paths().map(|[end_mm, secant]| end_mm * (secant - 1.0)).fold(0.0, f64::max);
+        let largest_secant = paths().map(|[_, secant]| secant).fold(1.0, f64::max);
         let shift = shift_mm / kernel.sigma_mm();
         // No w has a curvature of more than its largest value, over σ².
         let num_nodes = if shift <= NEGLIGIBLE { 1 } else { 1 + (shift / (8.0 * TOLERANCE).sqrt()).ceil() as usize };
-        Self { bins, kernel, max_rise_mm, num_nodes, shift_mm }
+        Self { bins, kernel, max_rise_mm, num_nodes, shift_mm, largest_secant }
     }
 
     /// Rise of the steepest line, mm.
     pub fn max_rise_mm(&self) -> f64 {
         self.max_rise_mm
+    }
+
+    /// Returns the length of the longest step of a line through columns of these widths, mm.
+    pub fn max_step_mm(&self, [dx_mm, dy_mm]: [f64; 2]) -> f64 {
+        self.largest_secant * dx_mm.hypot(dy_mm)
+    }
+
+    /// Returns the largest error of a point's bin, as a part of its largest bin: the point lies at the end of a step of this length,
+    /// and is weighed at its middle.
+    pub fn max_error(&self, step_mm: f64) -> f64 {
+        let (off_mm, half_mm) = (0.5 * step_mm, 0.5 * self.bins.width_mm);
+        let weight = |l_mm: f64| self.kernel.weight([-half_mm, half_mm], l_mm);
+        let end_mm = self.kernel.reach_mm([-half_mm, half_mm])[1];
+        let errors = (0..=NUM_PLACES).map(|at| end_mm * at as f64 / NUM_PLACES as f64);
+        let largest = errors.map(|l_mm| (weight(l_mm) - weight(l_mm + off_mm)).abs()).fold(0.0, f64::max);
+        largest / weight(0.0) + if self.num_nodes > 1 { TOLERANCE } else { NEGLIGIBLE }
     }
 
     /// Number of nodes.

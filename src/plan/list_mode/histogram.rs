@@ -18,6 +18,7 @@ use crate::io::open_list_mode;
 use crate::plan::device::memory::FreeMemory;
 use crate::plan::error::ListError;
 use crate::task::{Stopped, Task};
+use crate::text::counted;
 
 /// Deviation of crystals from the places of a cylinder above which a notice reports it, mm.
 const NEARLY_MM: f64 = 0.05;
@@ -47,7 +48,7 @@ pub fn histogram(
     if let Some(bins) = tof {
         prompts = prompts.with_tof(bins);
     }
-    let (mut delayeds, mut has_own_factors) = (None, false);
+    let (mut delayeds, mut has_own_factors, mut num_with_background) = (None, false, 0);
     let (mut time, mut splitter) = (ScanTime::default(), settings.split_seed.map(BlockSplitter::new));
     for_each_piece(&mut *reader, task, |chunk| {
         time.add(chunk);
@@ -58,6 +59,7 @@ pub fn histogram(
             chunk.retain_frame(frame_ms.clone());
         }
         has_own_factors |= !chunk.prompts.multiplicative.is_empty();
+        num_with_background += chunk.prompts.additive.iter().filter(|expected| **expected > 0.0).count();
         prompts.add(&chunk.prompts);
         if !chunk.delayeds.is_empty() {
             let new = || EventHistogram::new(Arc::clone(&cylinder), Arc::clone(&geometry));
@@ -68,12 +70,19 @@ pub fn histogram(
     let mut notices = reader.notices();
     notices.extend(frame_notices(settings, &time, &facts, &prompts));
     notices.extend(notices_of(&facts, &prompts, has_own_factors));
+    if num_with_background > 0 {
+        notices.push(Notice::warning(format!(
+            "the expected background (randoms, scatter) of {} is not in the histogram: the file contains it only for pairs with events, \
+             and empty bins need it too",
+            counted(num_with_background, "event")
+        )));
+    }
     let multiplicative = factors(&facts, &prompts, settings.span)?;
     let additive = match delayeds {
         Some(delayeds) => {
-            let [counted, outside] = delayeds.num_events();
+            let [num_counted, outside] = delayeds.num_events();
             notices.push(Notice::info(format!(
-                "{counted} delayed coincidences, smoothed over the fans of the crystals, are the expected randoms{}",
+                "{num_counted} delayed coincidences, smoothed over the fans of the crystals, are the expected randoms{}",
                 if outside > 0 { format!("; {outside} lie outside the bins") } else { String::new() }
             )));
             let mut randoms = randoms_of_bins(&facts, &delayeds, &prompts, task)?;

@@ -7,7 +7,7 @@ use super::open::{Members, choose_device, choose_members, join_device_names};
 use crate::algebra::{FieldOfView, PeerGroup};
 use crate::data::Notice;
 use crate::geometry::Grid;
-use crate::operator::{MirrorSets, Misfit, OperatorError, inner_grid, resampling_fwhm_mm};
+use crate::operator::{MirrorSets, Misfit, OperatorError, TofRuns, inner_grid, resampling_fwhm_mm};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{FreeMemory, check_image};
 use crate::plan::error::SetupError;
@@ -70,6 +70,7 @@ fn choose(
     let entry = chosen.ok_or(ReconError::NoDevice)?;
     notices.extend(unmatched(entry));
     notices.extend(unmirrored(entry, &inputs));
+    notices.extend(tof_of_steps(entry, &inputs));
     Ok(OpenedDevices { entry, members, notices })
 }
 
@@ -118,6 +119,24 @@ fn unmirrored(entry: &ProjectorEntry, ProjectorInputs { geometry, settings, .. }
             entry.name
         ))
     })
+}
+
+/// Returns a notice of how exact the time of flight of the fast projector is, which weighs a step of a line at its middle.
+fn tof_of_steps(entry: &ProjectorEntry, ProjectorInputs { geometry, settings, .. }: &ProjectorInputs) -> Option<Notice> {
+    let is_of_steps = ProjectorChoice::Named(entry.name) == ProjectorChoice::AXIAL_RUNS;
+    let (bins, kernel) = settings.tof.filter(|_| is_of_steps)?;
+    let max_rise_mm = geometry.planes().iter().map(|plane| (plane.z_end_mm - plane.z_start_mm).abs()).fold(0.0, f64::max);
+    let fov = FieldOfView::new(&settings.grid, settings.fov_radius_mm);
+    let runs = TofRuns::new(bins, kernel, max_rise_mm, geometry.radius_mm(), fov.path_radius_mm);
+    let [dx_mm, dy_mm, _] = settings.grid.voxel_mm;
+    let step_mm = runs.max_step_mm([dx_mm, dy_mm]);
+    Some(Notice::info(format!(
+        "{} weighs time of flight at the middles of steps of up to {step_mm:.1} mm: a point is up to {:.1} mm off along a line, \
+         and its bins by up to {:.1} % of the largest",
+        entry.name,
+        0.5 * step_mm,
+        100.0 * runs.max_error(step_mm)
+    )))
 }
 
 /// A projector that was made, and a notice about the choice.
@@ -213,6 +232,8 @@ pub(in crate::plan) fn check_field_of_view(grid: &Grid, radius_mm: f64) -> Resul
 mod tests {
     use super::*;
     use crate::coded::Coded as _;
+    use crate::data::TofBins;
+    use crate::operator::TofKernel;
     use crate::plan::device::choice::DeviceChoice;
     use crate::plan::projector::settings::{Rays, rays_per_bin};
     use crate::scanner::{InPlane, find};
@@ -280,6 +301,30 @@ mod tests {
             assert_eq!(notices.len(), usize::from(expected.is_some()), "{notices:?}");
             assert!(notices.iter().all(|notice| notice.text.contains(expected.unwrap())), "{notices:?}");
         }
+    }
+
+    #[test]
+    fn the_error_of_time_of_flight_is_that_of_the_steps() {
+        let geometry = Arc::new(find("small").unwrap().geometry.clone());
+        let notices = |projector, fwhm_mm: f64| {
+            let grid = Grid::centred([21, 21, 9], [3.0, 4.0, 2.5]).unwrap();
+            let bins = TofBins { num: 9, width_mm: 20.0, fwhm_mm };
+            let tof = Some((bins, TofKernel::new(fwhm_mm)));
+            let settings = ProjectorSettings { tof, ..ProjectorSettings::new(grid, 20.0, projector, DeviceChoice::Cpu) };
+            let notices = choose_projector(&geometry, &settings).unwrap().notices;
+            notices.into_iter().map(|notice| notice.text).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(notices(ProjectorChoice::PER_LOR, 30.0), "");
+        // The diagonal of a column is 5 mm, and the steepest line a little longer.
+        let percent = |text: &str| text.split(" % of the largest").next()?.rsplit(' ').next()?.parse::<f64>().ok();
+        let [wide, narrow] = [60.0, 30.0].map(|fwhm_mm| notices(ProjectorChoice::AXIAL_RUNS, fwhm_mm));
+        assert!(
+            wide.contains("steps of up to 5.") && wide.contains("up to 2.") && narrow.contains("steps of up to 5."),
+            "{wide}"
+        );
+        // Of a narrow bin, the steepest slope of a Gaussian is 0.61 of its top for each σ.
+        let [wide_percent, narrow_percent] = [wide, narrow].map(|text| percent(&text).unwrap());
+        assert!((5.0..=7.5).contains(&wide_percent) && wide_percent < narrow_percent, "{wide_percent} {narrow_percent}");
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub struct AscentReport {
     pub objective: Option<ObjectiveValue>,
     /// Step size.
     pub step_size: f64,
-    /// How often the step size has been halved, for Φ had fallen or was no number.
+    /// Number of times that the step size has been halved because Φ had fallen or was not finite.
     pub num_halved: usize,
     /// Length of the step relative to that of the image before it.
     pub update: f64,

@@ -71,7 +71,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         let len = space.len();
         let data_len = (0..model.num_subsets()).map(|subset| model.data_len(subset)).max().unwrap_or(0);
         let start = Arc::new(init.map_or_else(|| space.uniform(), |init| space.coefficients(init)));
-        // What a race loses would be taken for a gradient.
+        // Lost additions would count as a gradient.
         let Additions { accumulation, sensitivity_accumulation: exact, .. } = additions;
         Ok(Self {
             data: backend.zeros(data_len)?,
@@ -96,7 +96,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
     }
 
     /// Computes the sensitivity, hands that of each subset to `keep`, and makes the start image 0 where no line passes. Without
-    /// an image to start at it is that of one iteration of OSEM. What the penalty takes from the start image is known then.
+    /// an image to start at it is that of one iteration of OSEM. Then the penalty is known, too.
     pub fn begin(
         &mut self,
         order: &[usize],
@@ -330,7 +330,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algo
     }
 
     fn set_accumulation(&mut self, accumulation: Accumulation) {
-        // Losses of a race would be taken for a gradient.
+        // Lost additions would count as a gradient.
         if self.accumulations().contains(&accumulation) {
             self.objective.accumulation = accumulation;
         }

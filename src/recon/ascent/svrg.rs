@@ -86,7 +86,7 @@ struct Climbing<B: EmKernels> {
     backprojected_ratio: B::Array<Image>,
     direction: B::Array<Image>,
     delta: f32,
-    /// What the step sizes have been halved by.
+    /// Factor of the step sizes, halved each time.
     scale: f64,
     num_halved: usize,
 }

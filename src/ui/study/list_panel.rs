@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::{Button, RichText, Ui};
@@ -84,6 +85,13 @@ pub fn attenuation_help() -> String {
     )
 }
 
+/// Draws the choice of a map that is added to the attenuation map.
+pub fn added_attenuation_ui(added: &[PathBuf], without: StudyAction, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+    let help = "A further map, as of the bed. Its attenuation is added to that of the object";
+    button(ui, "Add bed…", help, actions, StudyAction::Ask(FileTask::AddAttenuation));
+    remove_button(ui, !added.is_empty(), "bed", actions, without);
+}
+
 /// Draws the choice of the attenuation map.
 pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let attenuation = &open.list.facts.attenuation;
@@ -96,6 +104,10 @@ pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyActio
         let without =
             ListFiles { attenuation: None, added_attenuation: Vec::new(), ct: None, mu_unit: None, ..open.files.clone() };
         remove_button(ui, !attenuation.maps().is_empty(), "attenuation", actions, StudyAction::Open(without.into()));
+        if open.files.attenuation.is_some() {
+            let without = ListFiles { added_attenuation: Vec::new(), ..open.files.clone() };
+            added_attenuation_ui(&open.files.added_attenuation, StudyAction::Open(without.into()), ui, actions);
+        }
         let help = "Opens the file again with other tables of crystals or detection efficiencies";
         if has_form(&open.files.list) {
             button(ui, "Tables…", help, actions, StudyAction::Edit(StudyEdit::OpenListForm));

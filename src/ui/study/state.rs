@@ -177,6 +177,16 @@ impl StudyState {
         Some(ListFiles { attenuation: Some(attenuation), ct: None, ..self.list()?.files.clone() }.into())
     }
 
+    /// Returns the open sinograms or list-mode data with a further map, whose attenuation is added.
+    pub fn with_added_attenuation(&self, path: &Path) -> Option<Source> {
+        let added = |files: &[PathBuf]| files.iter().cloned().chain([path.to_owned()]).collect();
+        if let Some(source) = self.corrected(|files| files.added_attenuation = added(&files.added_attenuation)) {
+            return Some(source);
+        }
+        let files = self.list()?.files.clone();
+        Some(ListFiles { added_attenuation: added(&files.added_attenuation), ..files }.into())
+    }
+
     /// Returns the open acquisition with another reference spectrum.
     pub fn with_reference(&self, reference: PathBuf) -> Option<Source> {
         Some(SweepFiles { reference: Some(reference), ..self.sweep()?.files.clone()? }.into())

@@ -8,7 +8,7 @@ use super::action::{StudyAction, StudyEdit};
 use super::calibration::calibration_ui;
 use super::file_check::studies;
 use super::image_panel::image_ui;
-use super::list_panel::{attenuation_help, attenuation_ui, list_feed_ui};
+use super::list_panel::{added_attenuation_ui, attenuation_help, attenuation_ui, list_feed_ui};
 use super::loader::Loading;
 use super::open::open_study::{OpenData, OpenStudy};
 use super::pair_panel::matrix_ui;
@@ -145,6 +145,11 @@ fn corrections_ui(files: &ScanFiles, ui: &mut Ui, actions: &mut Vec<StudyAction>
         let without = ScanFiles { attenuation: None, added_attenuation: Vec::new(), ct: None, mu_unit: None, ..files.clone() };
         remove_button(ui, files.attenuation.is_some(), "attenuation", actions, StudyAction::Open(without.into()));
         ui.end_row();
+        if files.attenuation.is_some() {
+            let without = ScanFiles { added_attenuation: Vec::new(), ..files.clone() };
+            added_attenuation_ui(&files.added_attenuation, StudyAction::Open(without.into()), ui, actions);
+            ui.end_row();
+        }
     });
     let mut inside = files.additive_inside;
     let check = egui::Checkbox::new(&mut inside, "additive inside the factors (STIR)");

@@ -26,6 +26,8 @@ pub enum FileTask {
     Psf,
     /// Sets the attenuation map of the open sinograms or list-mode data.
     Attenuation,
+    /// Adds a map, as of a bed, to that of the open sinograms or list-mode data.
+    AddAttenuation,
     /// Saves the displayed image.
     SaveImage,
     /// Sends a saved DICOM series to a node of the network.

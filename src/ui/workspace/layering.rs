@@ -4,7 +4,7 @@ use egui::Context;
 
 use super::app::App;
 use super::series_chooser::SeriesUse;
-use crate::data::{ImageSpace, Modality, Notice, Placement, SeriesNames};
+use crate::data::{AttenuationMap, ImageSpace, Modality, Notice, Placement, SeriesNames};
 use crate::render::{Palette, VolumeSlot};
 use crate::ui::layer::action::LayerAction;
 use crate::ui::layer::second_image::{SavedLayer, SecondImage};
@@ -31,12 +31,12 @@ impl App {
         }
     }
 
-    /// Draws the attenuation map of the open study as the second image, as it was in a session or before. Without a map a second
+    /// Draws the attenuation map of the open study, with that of its bed, as the second image, as it was in a session or before. Without a map a second
     /// image of this kind is removed.
     pub(super) fn show_attenuation(&mut self, saved: Option<SavedLayer>) {
         let maps = self.study.open.as_ref().map_or(&[][..], |open| open.study.measured.attenuation_maps());
-        match maps.first() {
-            Some(map) => self.layer.show_attenuation(map, saved),
+        match AttenuationMap::sum(maps) {
+            Some(map) => self.layer.show_attenuation(&map, saved),
             None => self.layer.clear(),
         }
     }

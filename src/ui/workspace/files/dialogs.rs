@@ -125,8 +125,8 @@ impl Dialogs {
 
 /// Returns true if the file of a task is on the machine of the session.
 pub fn is_of_study(task: FileTask) -> bool {
-    use FileTask::{Attenuation, Correct, ListTable, OpenStudy, Reference};
-    matches!(task, OpenStudy | Reference | Correct(_) | ListTable(_) | Attenuation)
+    use FileTask::{AddAttenuation, Attenuation, Correct, ListTable, OpenStudy, Reference};
+    matches!(task, OpenStudy | Reference | Correct(_) | ListTable(_) | Attenuation | AddAttenuation)
 }
 
 /// Returns true if the setting of anonymous files concerns a task.

@@ -87,7 +87,7 @@ impl FileDialog {
                 "a CASToR normalisation file (.Cdh)",
                 vec![filter("CASToR normalisation", &["Cdh", "cdh"])],
             ),
-            FileTask::Attenuation => {
+            FileTask::Attenuation | FileTask::AddAttenuation => {
                 let endings = endings(Content::Image, Access::Read);
                 let formats = format!("an image of linear attenuation coefficients, 1/cm ({endings})");
                 Self { formats, ..read_content("Map of attenuation", Content::Image) }

@@ -130,6 +130,7 @@ impl App {
                 self.open_if_some(ctx, source);
             }
             FileTask::Attenuation => self.open_if_some(ctx, self.study.attenuated(path.to_owned())),
+            FileTask::AddAttenuation => self.open_if_some(ctx, self.study.with_added_attenuation(path)),
             FileTask::Psf => self.runs.active_mut().forms.settings.psf = Some(io::psf::read_file(path)?),
             FileTask::OpenLayer => self.layer.start(path, waker(ctx)),
             FileTask::OpenTubes => self.start_tubes(ctx, TubeSource::File(path.to_owned())),
