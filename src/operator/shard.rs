@@ -225,7 +225,7 @@ mod tests {
         // The second half of the lines of each subset.
         let ranges = move |subset| {
             let lines = all.len(subset) / (3 * num_planes);
-            vec![lines / 2 * 3 * num_planes..lines * 3 * num_planes]
+            std::iter::once(lines / 2 * 3 * num_planes..lines * 3 * num_planes).collect()
         };
         let all = Views::by_subset(geometry, BinOrder::Plane).with_tof(3);
         let lens = [0, 1].map(|index| all.len(Subset { index, count: 2 }) / 3);

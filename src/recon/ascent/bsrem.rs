@@ -67,7 +67,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
         })?;
         let inverse = |value: &f32| if *value > 0.0 { 1.0 / f64::from(*value) } else { 0.0 };
         let inverse: Vec<f64> = objective.sensitivity_volume()?.as_slice().iter().map(inverse).collect();
-        self.inverse = objective.from_voxels(&inverse)?;
+        self.inverse = objective.image_of(&inverse)?;
         self.delta = (DELTA * f64::from(objective.volume()?.range().1)) as f32;
         Ok(())
     }

@@ -187,7 +187,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
     /// `out` −= the gradient of β R.
     pub fn subtract_penalty_gradient(&mut self, out: &mut B::Array<Image>) -> Result<(), BackendError> {
         let Some(PenaltyTerms { gradient, .. }) = self.penalty_terms()? else { return Ok(()) };
-        let (gradient, all) = (self.from_voxels(&gradient)?, self.all());
+        let (gradient, all) = (self.image_of(&gradient)?, self.all());
         self.backend.add_scaled(out, 0, -1.0, &gradient, all)
     }
 
@@ -197,7 +197,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
     }
 
     /// Brings an image of voxels, `[z, y, x]`, to the device; 0 outside the field of view.
-    pub fn from_voxels(&mut self, voxels: &[f64]) -> Result<B::Array<Image>, BackendError> {
+    pub fn image_of(&mut self, voxels: &[f64]) -> Result<B::Array<Image>, BackendError> {
         self.volume.as_mut_slice().iter_mut().zip(voxels).for_each(|(value, voxel)| *value = *voxel as f32);
         let coefficients = self.readout.space().coefficients(&self.volume);
         self.backend.upload(Arc::new(coefficients))

@@ -181,7 +181,7 @@ impl<B: EmKernels> Climbing<B> {
                 if sensitivity > 0.0 { x / (sensitivity + of_penalty) } else { 0.0 }
             })
             .collect();
-        self.preconditioner = objective.from_voxels(&values)?;
+        self.preconditioner = objective.image_of(&values)?;
         Ok(())
     }
 }
