@@ -36,7 +36,7 @@ impl DrawOrder {
 }
 
 /// Returns the numbers below `count` without a common divisor, those first whose multiples spread best: near its part by the
-/// golden section. [1] where there are none.
+/// golden section. A single 1 where there are none.
 fn cofactors(count: usize) -> Vec<usize> {
     let best = count as f64 * (3.0 - 5f64.sqrt()) / 2.0;
     let mut cofactors: Vec<usize> = (1..count).filter(|&number| have_no_common_divisor(number, count)).collect();
