@@ -86,7 +86,7 @@ fn wrong_values_are_told_as_what_they_are() {
         (&["--post-filter-mm", "-3"], "a number above 0"),
         (&["--subsets", "49"], "--subsets 49: scan.hs has 48 views; use 1 to 48"),
         (&["--algorithm", "mlem", "--subsets", "4"], "--algorithm osem"),
-        (&["--algorithm", "fbp"], "projection data are reconstructed by osem or mlem"),
+        (&["--algorithm", "fbp"], "projection data are reconstructed by osem, mlem, svrg or bsrem"),
         (&["--frame", "0-1"], "--frame is for list-mode data; scan.hs is projection data"),
         (&["--racy-sensitivity"], "only with --accumulation non-atomic"),
         (&["--threads-per-block", "64", "--device", "cpu"], "no effect on the CPU"),
