@@ -22,11 +22,13 @@ pub(super) fn registers(classes: usize, min_registers: usize) -> Option<usize> {
 }
 
 impl Plan {
-    /// Makes the head of a plan. The kernels place the beginnings of a path's steps in the slots, which are at least as many.
+    /// Makes the head of a plan. The kernels place the beginnings of a path's steps in the slots, which are at least as many. With
+    /// time of flight a lane without a plane reads the slot of its own number.
     pub fn new(plan: &AxialPlan) -> Self {
         let PlanHead { num_planes, nx, ny, nz, lanes, first_k, .. } = plan.head;
         let PlanHead { num_passes, num_records, num_groups, num_layers, num_slots, max_steps, max_crossings, .. } = plan.head;
-        let num_slots = (num_slots as usize).max(max_steps as usize + 2 * AHEAD).next_multiple_of(4) as i32;
+        let num_slots = (num_slots as usize).max(max_steps as usize + 2 * AHEAD).max(AxialPlan::WARP);
+        let num_slots = num_slots.next_multiple_of(4) as i32;
         let mut head = Self {
             num_planes,
             nx,
