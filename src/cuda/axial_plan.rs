@@ -23,7 +23,7 @@ pub(super) fn registers(classes: usize, min_registers: usize) -> Option<usize> {
 
 impl Plan {
     /// Makes the head of a plan. The kernels place the beginnings of a path's steps in the slots, which are at least as many. With
-    /// time of flight a lane without a plane reads the slot of its own number.
+    /// time of flight lane k reads slot k where it has no plane.
     pub fn new(plan: &AxialPlan) -> Self {
         let PlanHead { num_planes, nx, ny, nz, lanes, first_k, .. } = plan.head;
         let PlanHead { num_passes, num_records, num_groups, num_layers, num_slots, max_steps, max_crossings, .. } = plan.head;

@@ -14,6 +14,9 @@ use crate::recon::{
 };
 use crate::task::Task;
 
+/// Least value of a voxel as a part of the start image's largest: an image of zeros along a line with counts has no likelihood.
+const FLOOR: f32 = 1e-7;
+
 /// Φ by its terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ObjectiveValue {
@@ -47,6 +50,8 @@ pub(super) struct Objective<B: EmKernels, M, S> {
     pub x: B::Array<Image>,
     /// Σ over all subsets of their sensitivities.
     pub sensitivity: B::Array<Image>,
+    /// The least value of each voxel that a line crosses.
+    floor: B::Array<Image>,
     data: B::Array<Data>,
     scratch: B::Array<Image>,
     volume: Volume,
@@ -77,6 +82,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
             data: backend.zeros(data_len)?,
             x: backend.upload(Arc::clone(&start))?,
             sensitivity: backend.zeros(len)?,
+            floor: backend.zeros(len)?,
             scratch: backend.zeros(len)?,
             volume: Volume::filled(space.grid().clone(), 0.0),
             readout: ImageReadout::new(space),
@@ -137,6 +143,9 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         std::mem::swap(&mut self.x, &mut self.scratch);
         let largest = f64::from(self.volume()?.range().1);
         self.penalty = self.spec.from_start(largest);
+        self.backend.fill(&mut self.scratch, FLOOR * largest as f32)?;
+        self.backend.masked(&mut self.floor, &self.scratch, &self.sensitivity)?;
+        self.hold_above_floor()?;
         self.start = None;
         Ok(())
     }
@@ -216,17 +225,26 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         Ok(volume)
     }
 
-    /// x = max(0, x + `step_size` · direction). Returns the length of the change, before what falls below 0 is held there, relative
+    /// x = max(floor, x + `step_size` · direction). Returns the length of the change, before what falls below the floor is held there, relative
     /// to that of x.
     pub fn climb(&mut self, step_size: f64, direction: &B::Array<Image>) -> Result<f64, BackendError> {
         let all = self.all();
-        let Self { backend, x, scratch, .. } = self;
+        let Self { backend, x, .. } = self;
         let [length, of_x] = [backend.dot(direction, 0, direction, all.clone())?, backend.dot(x, 0, x, all.clone())?];
         backend.add_scaled(x, 0, step_size as f32, direction, all)?;
-        // (Where x is above 0 it stays.)
+        self.hold_above_floor()?;
+        Ok(step_size * (length / of_x).sqrt())
+    }
+
+    /// x = max(floor, x).
+    fn hold_above_floor(&mut self) -> Result<(), BackendError> {
+        let all = self.all();
+        let Self { backend, x, floor, scratch, .. } = self;
+        backend.add_scaled(x, 0, -1.0, floor, all.clone())?;
+        // (Above 0 it stays.)
         backend.masked(scratch, x, x)?;
         std::mem::swap(x, scratch);
-        Ok(step_size * (length / of_x).sqrt())
+        backend.add_scaled(x, 0, 1.0, floor, all)
     }
 
     /// `out` = x.
