@@ -113,7 +113,11 @@ impl<D: DataSpace + 'static> DataSpace for ShardData<D> {
 
     fn arranged(&self, values: &Arc<Vec<f32>>, num_subsets: usize) -> Arc<Vec<f32>> {
         let all = self.whole.arranged(values, num_subsets * self.shard.count);
-        gathered(&all, len_of_all(&self.whole), Subset::all(num_subsets).flat_map(|subset| self.whole.pieces(self.part(subset))))
+        gathered(
+            &all,
+            self.whole.len(Subset::ALL),
+            Subset::all(num_subsets).flat_map(|subset| self.whole.pieces(self.part(subset))),
+        )
     }
 
     /// Returns the values unchanged: those of a shard have no place among those of all.
@@ -128,10 +132,6 @@ impl<D: DataSpace + 'static> DataSpace for ShardData<D> {
     fn rows(&self, subset: Subset, rows: Rows) -> Rows {
         self.whole.rows(self.part(subset), rows)
     }
-}
-
-fn len_of_all(space: &impl DataSpace) -> usize {
-    space.len(Subset::ALL)
 }
 
 /// Returns the values of some pieces of `len` data, one piece after the other. Values that the time-of-flight bins of a line share
@@ -181,7 +181,7 @@ impl<D: DataSpace, F: Fn(Subset) -> Vec<Range<usize>> + Send> DataSpace for Shar
         if !self.is_compact {
             return all;
         }
-        gathered(&all, len_of_all(&self.all), Subset::all(num_subsets).flat_map(|subset| self.pieces_of_all(subset)))
+        gathered(&all, self.all.len(Subset::ALL), Subset::all(num_subsets).flat_map(|subset| self.pieces_of_all(subset)))
     }
 
     /// Returns the values of a compact shard unchanged.

@@ -115,9 +115,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
     /// # Errors
     /// A start image with negative values, not enough memory on the device.
     pub fn new(mut backend: B, space: S, model: M, settings: EmSettings, init: Option<&Volume>) -> Result<Self, ReconError> {
-        if init.is_some_and(|init| init.as_slice().iter().any(|v| !(v.is_finite() && *v >= 0.0))) {
-            return Err(SettingsProblem::StartImage.into());
-        }
+        check_start_image(init)?;
         let num_subsets = model.num_subsets();
         let data_len = (0..num_subsets).map(|s| model.data_len(s)).max().unwrap_or(0);
         let start = init.map_or_else(|| space.uniform(), |init| space.coefficients(init));
@@ -235,6 +233,12 @@ fn total<'a, A>(total: &'a Option<A>, sensitivity: &'a [Option<A>]) -> Option<&'
         [one] => one.as_ref(),
         _ => total.as_ref(),
     }
+}
+
+/// Refuses a start image with negative or non-finite values.
+pub(super) fn check_start_image(init: Option<&Volume>) -> Result<(), SettingsProblem> {
+    let is_unusable = |value: &f32| !(value.is_finite() && *value >= 0.0);
+    if init.is_some_and(|init| init.as_slice().iter().any(is_unusable)) { Err(SettingsProblem::StartImage) } else { Ok(()) }
 }
 
 /// Refuses data that a Poisson likelihood cannot explain.

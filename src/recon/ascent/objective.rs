@@ -8,6 +8,7 @@ use crate::algebra::{BackendError, Data, Image, ImageSpace, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::recon::image_readout::ImageReadout;
+use crate::recon::mlem_osem::check_start_image;
 use crate::recon::{
     Additions, Algorithm, EmKernels, EmReport, ForwardModel, Penalty, PenaltySpec, PenaltyTerms, PoissonTerms, ReconError,
     SettingsProblem, Stage, StageTimes, Step, StepReport,
@@ -67,9 +68,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         additions: Additions,
         init: Option<&Volume>,
     ) -> Result<Self, ReconError> {
-        if init.is_some_and(|init| init.as_slice().iter().any(|value| !(value.is_finite() && *value >= 0.0))) {
-            return Err(SettingsProblem::StartImage.into());
-        }
+        check_start_image(init)?;
         if spec.strength > 0.0 && space.evaluated_len().is_some() {
             return Err(SettingsProblem::PenaltyWithoutVoxels.into());
         }
