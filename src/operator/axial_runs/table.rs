@@ -87,12 +87,12 @@ pub struct Group {
     pub row_offsets: Vec<u32>,
 }
 
-/// Groups that cross voxel faces at the same τ: first, first + step, ….
+/// Groups that cross voxel faces at the same τ: first, first + step, …. All rise or fall by the same.
 #[derive(Clone, Debug)]
 pub struct Family {
     /// τ of the first crossing (0 where there is none).
     pub first_tau: f64,
-    /// Distance between crossings in τ (0 where there is none).
+    /// Distance between crossings in τ, also where the field of view has none (0 where lines stay in their plane).
     pub tau_step: f64,
     /// Number of crossings.
     pub num_crossings: usize,
@@ -262,7 +262,7 @@ fn draft(drafts: &mut Vec<Draft>, group: Group, plane: Plane, grid: &Grid, reach
     let after = kept.iter().map(|&h| if rises { h } else { h - 1 });
     drafts.push(Draft {
         first_tau,
-        tau_step: if kept.is_empty() { 0.0 } else { 1.0 / (high - low) },
+        tau_step: 1.0 / (high - low),
         group: Group {
             sign: if rises { 1.0 } else { -1.0 },
             first_crossing_row: kept.first().map_or(start, |&h| h - 1),

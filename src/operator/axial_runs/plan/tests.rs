@@ -125,3 +125,20 @@ fn a_lane_is_sent_to_the_plane_that_crosses_its_face() {
         assert_eq!(found, expected, "{}", case.name);
     }
 }
+
+/// With time of flight what a pass brings is weighted by how steep its lines are.
+#[test]
+fn groups_of_a_family_are_equally_steep_also_where_they_cross_nothing() {
+    let mut most = 0;
+    for case in cases() {
+        let narrow = AxialTable::new(&case.geometry, &case.grid, case.num_rays, 0.02).unwrap();
+        let rise_mm = |group: &Group| group.rise_mm.abs();
+        for family in &narrow.families {
+            let first_mm = rise_mm(&family.groups[0]);
+            assert!(family.groups.iter().all(|group| (rise_mm(group) - first_mm).abs() < 1e-6), "{}", case.name);
+        }
+        let without = narrow.families.iter().filter(|family| family.num_crossings == 0);
+        most = without.filter(|family| rise_mm(&family.groups[0]) > 0.0).count().max(most);
+    }
+    assert!(most > 1, "{most} families that rise cross nothing");
+}
