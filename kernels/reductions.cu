@@ -1,24 +1,9 @@
 // Sums and maxima. The grid has a fixed size and each thread a fixed share of the values, so that sums have the same
 // bits on every run; each block leaves one partial result, and the host combines them in order.
 
-#define THREADS 256
-#define INFINITE __int_as_float(0x7f800000)
+#include "block_sum.cuh"
 
-// The sum over a block, in thread 0.
-__device__ double block_sum(double value)
-{
-    __shared__ double partial[THREADS];
-    partial[threadIdx.x] = value;
-    __syncthreads();
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half)
-            partial[threadIdx.x] += partial[threadIdx.x + half];
-        __syncthreads();
-    }
-    const double sum = partial[0];
-    __syncthreads();
-    return sum;
-}
+#define INFINITE __int_as_float(0x7f800000)
 
 // The largest value over a block, in thread 0.
 __device__ float block_max(float value)

@@ -1,6 +1,8 @@
 // Sparse linear maps between voxels; the definition is src/algebra/voxel_map. A voxel (x, y, z) lies at x_part[x] + y_part[y] +
 // z_part[z]; the tables `from` and `to` have all parts of x, then of y, then of z.
 
+#include "voxel_of.cuh"
+
 // Outputs of a thread, next to each other along the axis.
 #define OUTPUTS 4
 
@@ -45,14 +47,6 @@ struct InPlaneShape {
     unsigned nx, ny, nz;
     unsigned z_is_fastest;
 };
-
-// The voxel of a number, in a space of this size.
-__device__ uint3 voxel_of(unsigned number, uint3 size, unsigned z_is_fastest)
-{
-    if (z_is_fastest)
-        return make_uint3(number / size.z % size.x, number / size.z / size.x, number % size.z);
-    return make_uint3(number % size.x, number / size.x % size.y, number / size.x / size.y);
-}
 
 // out[..., i, ...] = sum over k of w[i][k] x[..., first[i] + k, ...]; one thread for OUTPUTS of them
 extern "C" __global__ void along_axis(float *out, const float *x, const unsigned *from, const unsigned *to, const uint2 *fov_rows,

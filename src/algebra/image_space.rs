@@ -1,6 +1,6 @@
 //! Bases of images.
 
-use super::{Backend, BackendError, Image};
+use super::{Backend, BackendError, Image, VoxelPlaces};
 use crate::data::Volume;
 use crate::geometry::Grid;
 
@@ -42,6 +42,11 @@ pub trait ImageSpace<B: Backend>: Send {
     /// Device failure.
     fn evaluate(&self, _backend: &mut B, _x: &B::Array<Image>, _out: &mut B::Array<Image>) -> Result<(), BackendError> {
         Ok(())
+    }
+
+    /// Returns where all voxels lie in an array; `None` if its values are not voxels.
+    fn places(&self) -> Option<VoxelPlaces> {
+        None
     }
 
     /// Where the voxel of index `voxel` in a `[z, y, x]` volume lies in an array of voxels.

@@ -286,6 +286,10 @@ impl<B: Backend> ImageSpace<B> for Voxels {
         Some(self.column_layout())
     }
 
+    fn places(&self) -> Option<VoxelPlaces> {
+        Some(self.places())
+    }
+
     fn write(&self, voxels: &[f32], scale: f32, volume: &mut Volume) {
         self.write(voxels, scale, volume);
     }

@@ -13,9 +13,9 @@ use super::device::probe::{DeviceInfo, open};
 use super::device::timing::LaunchTimer;
 use super::display::CudaDisplay;
 use super::error::CudaError;
+use super::images::voxel_map::CudaVoxelMap;
 use super::kernel::{BLOCK, one_each};
 use super::launches::{arrays, em_update, reductions, voxel_map};
-use super::voxel_map::CudaVoxelMap;
 use crate::algebra::{Backend, BackendError, Image, Kind, PeerGroup, PendingVolume, Rows, VoxelMap};
 use crate::data::{RoiMask, RoiSums};
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::algebra::{Backend, BackendError, CHUNK, ColumnLayout, Data, Host, HostArray, Image, Simd};
+use super::PenaltyKernels;
+use crate::algebra::{BackendError, CHUNK, ColumnLayout, Data, Host, HostArray, Image, Simd};
 
 /// No ratio of measured to expected data is above 2⁴⁰. A single count's ratio is as large as there are bins for each count, 5·10⁶
 /// for ten counts on a large scanner; beyond 2⁴⁰ sums of 62 bits in fixed point would have less than 22 left for a ratio of 1,
@@ -85,8 +86,8 @@ impl From<[f64; 6]> for PoissonTerms {
     }
 }
 
-/// The kernels of EM on a back end.
-pub trait EmKernels: Backend {
+/// The kernels of EM on a back end, which has those of penalties, too.
+pub trait EmKernels: PenaltyKernels {
     /// estimate\[at..\] = y\[range\] / estimate\[at..\], at most [`MAX_RATIO`], where the estimate is above 0, else 0; with the
     /// terms of the Poisson likelihood (Belzunce et al. 2012, eq. 3, the ratio b/p).
     ///

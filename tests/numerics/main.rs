@@ -17,6 +17,7 @@ mod device;
 mod device_events;
 #[cfg(feature = "cuda")]
 mod device_matrix;
+mod device_penalty;
 #[cfg(feature = "cuda")]
 mod device_planes;
 #[cfg(feature = "cuda")]

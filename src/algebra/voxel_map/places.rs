@@ -28,6 +28,13 @@ impl VoxelPlaces {
         voxel.into_iter().zip(&self.along).map(|(at, along)| along[at] as usize).sum()
     }
 
+    /// Returns an array of the values of a `[z, y, x]` volume, also of voxels outside the field of view.
+    pub fn arranged(&self, volume: &[f32]) -> Vec<f32> {
+        let mut values = vec![0.0; self.len];
+        volume.iter().enumerate().for_each(|(voxel, value)| values[self.place(voxel)] = *value);
+        values
+    }
+
     /// Returns all voxels (x, y, z).
     pub(super) fn voxels(&self) -> impl Iterator<Item = [usize; 3]> + use<> {
         let [nx, ny, nz] = self.size;

@@ -15,6 +15,7 @@ pub mod em_update;
 pub mod event_beams;
 pub mod events;
 pub mod paper_tubes;
+pub mod penalty;
 pub mod planes;
 pub mod reductions;
 pub mod response_montecarlo;

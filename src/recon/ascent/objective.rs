@@ -10,8 +10,8 @@ use crate::operator::{Accumulation, OperatorError};
 use crate::recon::image_readout::ImageReadout;
 use crate::recon::mlem_osem::check_start_image;
 use crate::recon::{
-    Additions, Algorithm, EmKernels, EmReport, ForwardModel, Penalty, PenaltySpec, PenaltyTerms, PoissonTerms, ReconError,
-    SettingsProblem, Stage, StageTimes, Step, StepReport,
+    Additions, Algorithm, EmKernels, EmReport, ForwardModel, Penalty, PenaltySpec, PoissonTerms, ReconError, SettingsProblem,
+    Stage, StageTimes, Step, StepReport,
 };
 use crate::task::Task;
 
@@ -41,6 +41,8 @@ pub(super) struct Objective<B: EmKernels, M, S> {
     spec: PenaltySpec,
     /// Known once the algorithm has begun.
     penalty: Option<Penalty>,
+    /// The voxels of its pairs; `None` without a penalty.
+    neighbours: Option<B::Neighbours>,
     /// Coefficients of the start image, and whether they are those of a uniform one without a level; `None` once it has begun.
     start: Option<(Arc<Vec<f32>>, bool)>,
     readout: ImageReadout<B, S>,
@@ -69,7 +71,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         init: Option<&Volume>,
     ) -> Result<Self, ReconError> {
         check_start_image(init)?;
-        if spec.strength > 0.0 && space.evaluated_len().is_some() {
+        if spec.strength > 0.0 && space.places().is_none() {
             return Err(SettingsProblem::PenaltyWithoutVoxels.into());
         }
         let len = space.len();
@@ -89,6 +91,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
             of_sensitivity: exact,
             spec,
             penalty: None,
+            neighbours: None,
             start: Some((start, init.is_none())),
             backend,
             model,
@@ -142,6 +145,10 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         std::mem::swap(&mut self.x, &mut self.scratch);
         let largest = f64::from(self.volume()?.range().1);
         self.penalty = self.spec.from_start(largest);
+        let space = self.readout.space();
+        if let (Some(penalty), Some(places)) = (&self.penalty, space.places()) {
+            self.neighbours = Some(self.backend.neighbours(penalty, places, space.grid().voxel_mm)?);
+        }
         self.backend.fill(&mut self.scratch, FLOOR * largest as f32)?;
         self.backend.masked(&mut self.floor, &self.scratch, &self.sensitivity)?;
         self.hold_above_floor()?;
@@ -184,24 +191,29 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         Ok(terms)
     }
 
-    /// Returns β R and its derivatives at the present image; `None` without a penalty.
-    pub fn penalty_terms(&mut self) -> Result<Option<PenaltyTerms>, BackendError> {
-        let Self { backend, readout, penalty, x, volume, .. } = self;
-        let Some(penalty) = penalty else { return Ok(None) };
-        readout.volume_into(backend, x, 1.0, volume)?;
-        Ok(Some(penalty.terms(&volume.grid, volume.as_slice())))
+    /// Returns β R at the present image.
+    pub fn penalty_value(&mut self) -> Result<f64, BackendError> {
+        let Self { backend, penalty: Some(penalty), neighbours: Some(neighbours), x, .. } = self else { return Ok(0.0) };
+        backend.penalty_value(penalty, neighbours, x)
     }
 
     /// `out` −= the gradient of β R.
     pub fn subtract_penalty_gradient(&mut self, out: &mut B::Array<Image>) -> Result<(), BackendError> {
-        let Some(PenaltyTerms { gradient, .. }) = self.penalty_terms()? else { return Ok(()) };
-        let (gradient, all) = (self.image_of(&gradient)?, self.all());
-        self.backend.add_scaled(out, 0, -1.0, &gradient, all)
+        let Self { backend, penalty: Some(penalty), neighbours: Some(neighbours), x, .. } = self else { return Ok(()) };
+        backend.subtract_penalty_gradient(penalty, neighbours, x, out)
     }
 
-    /// Returns the diagonal of β R's second derivatives at an image; `None` without a penalty.
-    pub fn curvature(&self, image: &Volume) -> Option<Vec<f64>> {
-        self.penalty.as_ref().map(|penalty| penalty.terms(&image.grid, image.as_slice()).curvature)
+    /// Returns the diagonal of β R's second derivatives at an image, in the field of view; `None` without a penalty.
+    pub fn curvature(&mut self, image: &Volume) -> Result<Option<Volume>, BackendError> {
+        let mut out = self.zeros()?;
+        let Self { backend, readout, penalty: Some(penalty), neighbours: Some(neighbours), .. } = self else { return Ok(None) };
+        let Some(places) = readout.space().places() else { return Ok(None) };
+        // (Smoothing has put values outside the field of view.)
+        let x = backend.upload(Arc::new(places.arranged(image.as_slice())))?;
+        backend.add_penalty_curvature(penalty, neighbours, &x, &mut out)?;
+        let mut curvature = Volume::filled(image.grid.clone(), 0.0);
+        readout.volume_into(backend, &out, 1.0, &mut curvature)?;
+        Ok(Some(curvature))
     }
 
     /// Brings an image of voxels, `[z, y, x]`, to the device; 0 outside the field of view.

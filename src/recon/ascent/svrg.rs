@@ -161,7 +161,7 @@ impl<B: EmKernels> Climbing<B> {
             objective.backend.add_scaled(&mut anchor.gradient, 0, 1.0, part, all.clone())?;
         }
         objective.backend.add_scaled(&mut anchor.gradient, 0, -1.0, &objective.sensitivity, all)?;
-        value.penalty = stages.time(Stage::Update, || objective.penalty_terms())?.map_or(0.0, |terms| terms.value);
+        value.penalty = stages.time(Stage::Update, || objective.penalty_value())?;
         Ok(value)
     }
 
@@ -173,11 +173,12 @@ impl<B: EmKernels> Climbing<B> {
         let sensitivity = objective.sensitivity_volume()?;
         let image = objective.volume()?;
         let smoothed = gaussian_filter(image, SMOOTHING_FWHM_MM);
-        let curvature = objective.curvature(&smoothed);
+        let curvature = objective.curvature(&smoothed)?;
         let values: Vec<f64> = (smoothed.as_slice().iter().zip(sensitivity.as_slice()).enumerate())
             .map(|(voxel, (x, sensitivity))| {
                 let (x, sensitivity) = (f64::from(x.max(self.delta)), f64::from(*sensitivity));
-                let of_penalty = curvature.as_ref().map_or(0.0, |curvature| CURVATURE_WEIGHT * curvature[voxel] * x);
+                let of_penalty =
+                    curvature.as_ref().map_or(0.0, |curvature| CURVATURE_WEIGHT * f64::from(curvature.as_slice()[voxel]) * x);
                 if sensitivity > 0.0 { x / (sensitivity + of_penalty) } else { 0.0 }
             })
             .collect();

@@ -7,13 +7,22 @@
 //! The 26 neighbours of a voxel, each pair once, with the true voxel sizes (Δx along x); pairs that leave the image do not count.
 //!
 //! The relative difference prior is Nuyts et al. 2002, IEEE Trans Nucl Sci 49:56.
+//!
+//! [`Penalty::terms`] is the definition, in f64. Runs use [`PenaltyKernels`], in f32 on the device that holds the image.
+
+mod host;
+mod kernels;
+mod pairs;
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use crate::algebra::{BackendError, VoxelPlaces};
 use crate::data::Volume;
 use crate::geometry::Grid;
+pub use kernels::PenaltyKernels;
+pub use pairs::PairWeights;
 
 /// ψ of a pair of voxels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,9 +120,20 @@ pub struct PairTerms {
     pub slope: f64,
     /// ∂²ψ/∂x².
     pub curvature: f64,
+    /// ∂²ψ/∂x∂x′.
+    pub mixed: f64,
 }
 
 impl Potential {
+    /// Returns the number of the potential in kernels on GPUs, with their two parameters.
+    pub(crate) fn numbers(self) -> (u32, [f32; 2]) {
+        match self {
+            Potential::RelativeDifference { gamma, epsilon } => (0, [gamma as f32, epsilon as f32]),
+            Potential::Quadratic => (1, [0.0; 2]),
+            Potential::LogCosh { delta } => (2, [delta as f32, (1.0 / delta) as f32]),
+        }
+    }
+
     /// Returns ψ and its derivatives at x, next to x′ = `other`.
     pub fn terms(self, x: f64, other: f64) -> PairTerms {
         let difference = x - other;
@@ -125,19 +145,24 @@ impl Potential {
                 if divisor <= 0.0 {
                     return PairTerms::default();
                 }
-                let of_other = 2.0 * other + epsilon;
+                let [of_x, of_other] = [2.0 * x + epsilon, 2.0 * other + epsilon];
+                let cube = divisor * divisor * divisor;
                 PairTerms {
                     value: difference * difference / divisor,
                     slope: difference * (size + x + 3.0 * other + 2.0 * epsilon) / (divisor * divisor),
-                    curvature: 2.0 * of_other * of_other / (divisor * divisor * divisor),
+                    curvature: 2.0 * of_other * of_other / cube,
+                    mixed: -2.0 * of_x * of_other / cube,
                 }
             }
-            Potential::Quadratic => PairTerms { value: 0.5 * difference * difference, slope: difference, curvature: 1.0 },
+            Potential::Quadratic => {
+                PairTerms { value: 0.5 * difference * difference, slope: difference, curvature: 1.0, mixed: -1.0 }
+            }
             Potential::LogCosh { delta } => {
                 let t = difference / delta;
                 let tanh = t.tanh();
                 let ln_cosh = t.abs() + (-2.0 * t.abs()).exp().ln_1p() - std::f64::consts::LN_2;
-                PairTerms { value: delta * delta * ln_cosh, slope: delta * tanh, curvature: 1.0 - tanh * tanh }
+                let curvature = 1.0 - tanh * tanh;
+                PairTerms { value: delta * delta * ln_cosh, slope: delta * tanh, curvature, mixed: -curvature }
             }
         }
     }
@@ -165,55 +190,69 @@ pub struct PenaltyTerms {
     pub curvature: Vec<f64>,
 }
 
-/// A neighbour of a voxel.
-struct Neighbour {
-    /// Voxels along x, y and z from one to the other.
-    step: [isize; 3],
-    /// Δx / distance.
-    weight: f64,
-}
-
-fn neighbours(voxel_mm: [f64; 3]) -> Vec<Neighbour> {
-    let steps = (0..27).map(|i| [i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1]).filter(|step| *step != [0; 3]);
-    let distance_mm = |step: [isize; 3]| -> f64 {
-        let squares: f64 = step.iter().zip(voxel_mm).map(|(step, side_mm)| (*step as f64 * side_mm).powi(2)).sum();
-        squares.sqrt()
-    };
-    steps.map(|step| Neighbour { step, weight: voxel_mm[0] / distance_mm(step) }).collect()
-}
-
 impl Penalty {
     /// Returns β R of an image with its derivatives; `x` = its voxels, `[z, y, x]`, none below 0. The same bits for any number of
     /// threads.
     pub fn terms<T: Copy + Into<f64> + Sync>(&self, grid: &Grid, x: &[T]) -> PenaltyTerms {
-        let [nx, ny, nz] = grid.size;
-        let neighbours = neighbours(grid.voxel_mm);
-        let kappa = self.kappa.as_ref().map(|kappa| kappa.as_slice());
-        let of_pair = |from: usize, to: usize| kappa.map_or(1.0, |kappa| f64::from(kappa[from]) * f64::from(kappa[to]));
+        let nx = grid.size[0];
         let mut gradient = vec![0.0; x.len()];
         let mut curvature = vec![0.0; x.len()];
         let rows = gradient.par_chunks_mut(nx).zip(curvature.par_chunks_mut(nx)).enumerate();
         let values: Vec<f64> = rows
             .map(|(row, (gradient, curvature))| {
-                let [y, z] = [row % ny, row / ny];
                 let mut value = 0.0;
-                for Neighbour { step, weight } in &neighbours {
-                    let (Some(other_y), Some(other_z)) = (moved(y, step[1], ny), moved(z, step[2], nz)) else { continue };
-                    let (from, to) = (row * nx, (other_z * ny + other_y) * nx);
-                    for at in 0..nx {
-                        let Some(other) = moved(at, step[0], nx) else { continue };
-                        let terms = self.potential.terms(x[from + at].into(), x[to + other].into());
-                        let weight = self.strength * weight * of_pair(from + at, to + other);
-                        // Each pair is met from both sides.
-                        value += 0.5 * weight * terms.value;
-                        gradient[at] += weight * terms.slope;
-                        curvature[at] += weight * terms.curvature;
-                    }
-                }
+                self.for_pairs_of_row(grid, row, |from, to, weight| {
+                    let terms = self.potential.terms(x[from].into(), x[to].into());
+                    // Each pair is met from both sides.
+                    value += 0.5 * weight * terms.value;
+                    gradient[from - row * nx] += weight * terms.slope;
+                    curvature[from - row * nx] += weight * terms.curvature;
+                });
                 value
             })
             .collect();
         PenaltyTerms { value: values.into_iter().sum(), gradient, curvature }
+    }
+
+    /// Returns the product of β R's second derivatives at an image with a direction, both `[z, y, x]`.
+    pub fn times_hessian<T: Copy + Into<f64> + Sync>(&self, grid: &Grid, x: &[T], direction: &[f64]) -> Vec<f64> {
+        let nx = grid.size[0];
+        let mut product = vec![0.0; x.len()];
+        product.par_chunks_mut(nx).enumerate().for_each(|(row, product)| {
+            self.for_pairs_of_row(grid, row, |from, to, weight| {
+                let PairTerms { curvature, mixed, .. } = self.potential.terms(x[from].into(), x[to].into());
+                product[from - row * nx] += weight * (curvature * direction[from] + mixed * direction[to]);
+            });
+        });
+        product
+    }
+
+    /// Returns κ of the voxels, `[z, y, x]`; `None` = 1.
+    ///
+    /// # Errors
+    /// It has another number of voxels.
+    pub(crate) fn kappa_of(&self, places: &VoxelPlaces) -> Result<Option<&[f32]>, BackendError> {
+        let Some(kappa) = &self.kappa else { return Ok(None) };
+        let (expected, found) = (places.size.iter().product(), kappa.as_slice().len());
+        if expected == found { Ok(Some(kappa.as_slice())) } else { Err(BackendError::Length { expected, found }) }
+    }
+
+    /// Calls `visit(voxel, neighbour, β w κ κ′)` for all neighbours of a row of voxels along x.
+    fn for_pairs_of_row(&self, grid: &Grid, row: usize, mut visit: impl FnMut(usize, usize, f64)) {
+        let [nx, ny, nz] = grid.size;
+        let [y, z] = [row % ny, row / ny];
+        let kappa = self.kappa.as_ref().map(|kappa| kappa.as_slice());
+        let of_pair = |from: usize, to: usize| kappa.map_or(1.0, |kappa| f64::from(kappa[from]) * f64::from(kappa[to]));
+        let weights = PairWeights::new(grid.voxel_mm);
+        for step in PairWeights::steps() {
+            let (Some(other_y), Some(other_z)) = (moved(y, step[1], ny), moved(z, step[2], nz)) else { continue };
+            let (first, first_other) = (row * nx, (other_z * ny + other_y) * nx);
+            for at in 0..nx {
+                let Some(other) = moved(at, step[0], nx) else { continue };
+                let (from, to) = (first + at, first_other + other);
+                visit(from, to, self.strength * weights.of(step) * of_pair(from, to));
+            }
+        }
     }
 }
 
@@ -284,6 +323,40 @@ mod tests {
                     // (Where two values are equal the second derivative of the relative difference has a kink.)
                     assert!((curvature - found.curvature[at]).abs() < 1e-5 * found.curvature[at].max(1.0), "{potential:?} {at}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn the_product_with_the_second_derivatives_is_the_limit_of_differences_of_gradients() {
+        let grid = grid([4, 3, 3]);
+        let mut next = 11u32;
+        let mut random = || {
+            next = next.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(next >> 8) / f64::from(1 << 24)
+        };
+        let x: Vec<f64> = (0..36).map(|_| 0.2 + random()).collect();
+        let direction: Vec<f64> = (0..36).map(|_| random() - 0.5).collect();
+        let kappa = Volume::from_vec(grid.clone(), (0..36).map(|_| random() as f32).collect(), Default::default()).map(Arc::new);
+        for potential in [relative(2.0, 0.01), relative(0.0, 0.3), Potential::Quadratic, Potential::LogCosh { delta: 0.3 }] {
+            for kappa in [None, kappa.clone()] {
+                let penalty = Penalty { potential, strength: 0.7, kappa };
+                let product = penalty.times_hessian(&grid, &x, &direction);
+                let step = 1e-5;
+                let [below, above] = [-step, step].map(|step| {
+                    let moved: Vec<f64> = x.iter().zip(&direction).map(|(x, direction)| x + step * direction).collect();
+                    penalty.terms(&grid, &moved).gradient
+                });
+                let largest = product.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+                for at in 0..x.len() {
+                    let expected = (above[at] - below[at]) / (2.0 * step);
+                    assert!((product[at] - expected).abs() <= 1e-5 * largest, "{potential:?} {at}: {} {expected}", product[at]);
+                }
+                // Of a single voxel it is the diagonal.
+                let mut one = vec![0.0; 36];
+                one[17] = 1.0;
+                let column = penalty.times_hessian(&grid, &x, &one);
+                assert!((column[17] - penalty.terms(&grid, &x).curvature[17]).abs() <= 1e-12 * largest);
             }
         }
     }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, LaunchConfig};
 
-use super::device::driver::table;
-use super::error::CudaError;
-use super::kernel::{BLOCK, blocks, one_each};
-use super::launches::voxel_map::{AlongShape, InPlaneShape, Kernels, UniformShape};
 use crate::algebra::{AlongAxis, Varies, VoxelMap, VoxelPlaces};
+use crate::cuda::device::driver::table;
+use crate::cuda::error::CudaError;
+use crate::cuda::kernel::{BLOCK, blocks, one_each};
+use crate::cuda::launches::voxel_map::{AlongShape, InPlaneShape, Kernels, UniformShape};
 
 /// Outputs of a thread along an axis, as in the kernel.
 const OUTPUTS: usize = 4;
@@ -93,7 +93,7 @@ fn parts(places: &VoxelPlaces) -> Vec<u32> {
 }
 
 impl CudaVoxelMap {
-    pub(super) fn new(stream: &Arc<CudaStream>, map: &VoxelMap) -> Result<Self, CudaError> {
+    pub(in crate::cuda) fn new(stream: &Arc<CudaStream>, map: &VoxelMap) -> Result<Self, CudaError> {
         let lens = [map.from().len, map.to().len];
         let [nx, ny, nz] = map.to().size.map(|num| num as u32);
         let z_is_fastest = u32::from(map.to().z_is_fastest());
@@ -137,12 +137,12 @@ impl CudaVoxelMap {
     }
 
     /// Returns the numbers of values of input and output.
-    pub(super) fn lens(&self) -> [usize; 2] {
+    pub(in crate::cuda) fn lens(&self) -> [usize; 2] {
         self.lens
     }
 
     /// `out` = the map of x, arrays of these lengths.
-    pub(super) fn apply(
+    pub(in crate::cuda) fn apply(
         &self,
         stream: &CudaStream,
         kernels: &Kernels,
