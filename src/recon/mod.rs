@@ -41,7 +41,7 @@ pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
 pub use list_model::{EventTerms, ListModel};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use model::{CountTotals, Factors, ForwardModel, MeasuredValues, ProjectionModel, Step, corrections_per_datum};
-pub use penalty::{PairTerms, PairWeights, Penalty, PenaltyKernels, PenaltySpec, PenaltyTerms, Potential, Prior};
+pub use penalty::{Kappa, PairTerms, PairWeights, Penalty, PenaltyKernels, PenaltySpec, PenaltyTerms, Potential, Prior};
 pub use post_filter::gaussian_filter;
 pub use problem::{DataProblem, ProjectionProblem, ReferenceProblem, SettingsProblem};
 pub use shared::SharedAlgorithm;

@@ -24,7 +24,7 @@ pub enum AlgorithmSpec {
 
 impl AlgorithmSpec {
     /// Returns the images that a run has beyond those of expectation maximisation, for the forecast: directions, the anchor and the
-    /// preconditioner, and the penalty's derivatives on the host.
+    /// preconditioner, and the penalty's κ and sums.
     pub fn further_images(self) -> u64 {
         match self {
             AlgorithmSpec::Em { .. } => 0,

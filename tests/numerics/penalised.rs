@@ -3,7 +3,7 @@
 use tomoscope::data::{Study, Volume};
 use tomoscope::io::read_volume;
 use tomoscope::plan::{
-    AlgorithmChoice, BETA, Cache, DeviceChoice, EPSILON, Job, PRIOR, Parameters, Rays, RunSettings, prepare_with,
+    AlgorithmChoice, BETA, Cache, DeviceChoice, EPSILON, Job, KAPPA, PRIOR, Parameters, Rays, RunSettings, prepare_with,
 };
 use tomoscope::task::Task;
 
@@ -56,8 +56,9 @@ fn difference(ours: &Volume, theirs: &Volume, radius_mm: f64) -> f64 {
 fn maxima_with_relative_differences_and_quadratic_penalties_are_those_of_stir() {
     // STIR's images are per voxel length, ours per mm.
     let dx = 10.5;
-    let rdp = Parameters::default().with_number(&BETA, Some(0.3 * dx)).with_number(&EPSILON, Some(0.01 / dx));
-    let quadratic = Parameters::default().with_choice(&PRIOR, "quadratic").with_number(&BETA, Some(0.05 * dx * dx));
+    let none = Parameters::default().with_choice(&KAPPA, "none");
+    let rdp = none.clone().with_number(&BETA, Some(0.3 * dx)).with_number(&EPSILON, Some(0.01 / dx));
+    let quadratic = none.with_choice(&PRIOR, "quadratic").with_number(&BETA, Some(0.05 * dx * dx));
     for (name, parameters, expected, radius_mm, at_most) in
         [("rdp_max", rdp, 1966831.825, 143.0, 1e-3), ("qp_3000", quadratic, 1962399.822, 60.0, 5e-4)]
     {

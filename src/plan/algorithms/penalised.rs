@@ -1,10 +1,12 @@
 //! The algorithms that find the maximum of a penalised likelihood, with their parameters.
 
 use super::parameters::{Choice, Kind, Parameter, Parameters};
-use crate::recon::{AlgorithmSpec, AscentMethod, BsremSettings, DrawOrder, PenaltySpec, StepSizes, SubsetOrder, SvrgSettings};
+use crate::recon::{
+    AlgorithmSpec, AscentMethod, BsremSettings, DrawOrder, Kappa, PenaltySpec, StepSizes, SubsetOrder, SvrgSettings,
+};
 
-pub(super) static SVRG_PARAMETERS: &[&Parameter] = &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &DRAW_ORDER, &STEP_SIZE];
-pub(super) static BSREM_PARAMETERS: &[&Parameter] = &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &FIRST_STEP, &RELAXATION];
+pub(super) static SVRG_PARAMETERS: &[&Parameter] = &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &KAPPA, &DRAW_ORDER, &STEP_SIZE];
+pub(super) static BSREM_PARAMETERS: &[&Parameter] = &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &KAPPA, &FIRST_STEP, &RELAXATION];
 
 /// Seed of random orders of subsets.
 const SEED: u64 = 1;
@@ -74,6 +76,17 @@ pub static DELTA: Parameter = Parameter {
     is_in_short_texts: false,
 };
 
+/// Parameter of a penalty.
+pub static KAPPA: Parameter = Parameter {
+    key: "kappa",
+    label: "Weights κ",
+    help: "Weights of the voxels in the penalty: auto (from the data at the start image) or none (1)",
+    details: "A pair of neighbours counts κ κ′ times: with κ another β is suitable than without. Default: auto.",
+    kind: Kind::Choice { choices: || ["auto", "none"].map(Choice::named).into(), default: "auto" },
+    is_for: |_| true,
+    is_in_short_texts: true,
+};
+
 /// Parameter of SVRG.
 pub static DRAW_ORDER: Parameter = Parameter {
     key: "draw_order",
@@ -125,6 +138,7 @@ fn penalty(parameters: &Parameters) -> PenaltySpec {
         gamma: parameters.number(&GAMMA).unwrap_or(PenaltySpec::NONE.gamma),
         epsilon: parameters.number(&EPSILON),
         delta: parameters.number(&DELTA),
+        kappa: parameters.choice::<Kappa>(&KAPPA),
     }
 }
 

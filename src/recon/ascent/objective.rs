@@ -10,8 +10,8 @@ use crate::operator::{Accumulation, OperatorError};
 use crate::recon::image_readout::ImageReadout;
 use crate::recon::mlem_osem::check_start_image;
 use crate::recon::{
-    Additions, Algorithm, EmKernels, EmReport, ForwardModel, Penalty, PenaltySpec, PoissonTerms, ReconError, SettingsProblem,
-    Stage, StageTimes, Step, StepReport,
+    Additions, Algorithm, EmKernels, EmReport, ForwardModel, Kappa, Penalty, PenaltySpec, PoissonTerms, ReconError,
+    SettingsProblem, Stage, StageTimes, Step, StepReport,
 };
 use crate::task::Task;
 
@@ -144,16 +144,64 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         self.backend.masked(&mut self.scratch, &self.x, &self.sensitivity)?;
         std::mem::swap(&mut self.x, &mut self.scratch);
         let largest = f64::from(self.volume()?.range().1);
-        self.penalty = self.spec.from_start(largest);
-        let space = self.readout.space();
-        if let (Some(penalty), Some(places)) = (&self.penalty, space.places()) {
-            self.neighbours = Some(self.backend.neighbours(penalty, places, space.grid().voxel_mm)?);
-        }
         self.backend.fill(&mut self.scratch, FLOOR * largest as f32)?;
         self.backend.masked(&mut self.floor, &self.scratch, &self.sensitivity)?;
         self.hold_above_floor()?;
+        self.begin_penalty(largest, order, stages, task)?;
         self.start = None;
         Ok(())
+    }
+
+    /// Makes the penalty of a start image with this largest value.
+    fn begin_penalty(&mut self, largest: f64, order: &[usize], stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
+        self.penalty = self.spec.from_start(largest);
+        let kappa = match (&self.penalty, self.spec.kappa) {
+            (Some(_), Kappa::Auto) => Some(Arc::new(self.root_of_hessian_sums(order, stages, task)?)),
+            _ => None,
+        };
+        let space = self.readout.space();
+        if let (Some(penalty), Some(places)) = (&mut self.penalty, space.places()) {
+            penalty.kappa = kappa;
+            self.neighbours = Some(self.backend.neighbours(penalty, places, space.grid().voxel_mm)?);
+        }
+        Ok(())
+    }
+
+    /// Returns √(H · 1) at the present image: H · 1 = Aᵀ (m² ⊙ y / ȳ² ⊙ A 1).
+    fn root_of_hessian_sums(&mut self, order: &[usize], stages: &mut StageTimes, task: &Task) -> Result<Volume, ReconError> {
+        let all = self.all();
+        let uniform = Arc::new(self.readout.space().uniform());
+        let data_len = order.iter().map(|&subset| self.model.data_len(subset)).max().unwrap_or(0);
+        let ones = self.backend.upload(uniform)?;
+        let (mut other, mut own, mut sum) = (self.backend.zeros::<Data>(data_len)?, self.zeros()?, self.zeros()?);
+        for &subset in order {
+            stages.time(Stage::Sensitivity, || -> Result<(), ReconError> {
+                let Self { backend, model, of_sensitivity, x, data, .. } = self;
+                let len = model.data_len(subset);
+                let mut step = Step { backend, subset, accumulation: *of_sensitivity, task };
+                // y / ȳ² by the ratio of measured to expected data, with the squares as expected ones.
+                model.forward(&mut step, x, data)?;
+                step.backend.fill(&mut other, 0.0)?;
+                step.backend.add_scaled(&mut other, 0, 1.0, data, 0..len)?;
+                step.backend.multiply(data, 0, &other, 0..len)?;
+                model.poisson_ratio(&mut step, data)?;
+                model.project(&mut step, &ones, &mut other)?;
+                step.backend.multiply(data, 0, &other, 0..len)?;
+                model.adjoint(&mut step, data, &mut own)?;
+                Ok(step.backend.add_scaled(&mut sum, 0, 1.0, &own, all.clone())?)
+            })?;
+        }
+        let mut kappa = self.volume.clone();
+        self.readout.volume_into(&mut self.backend, &sum, 1.0, &mut kappa)?;
+        // (Below 0 is only rounding.)
+        kappa.as_mut_slice().iter_mut().for_each(|value| *value = value.max(0.0).sqrt());
+        Ok(kappa)
+    }
+
+    /// Returns κ; `None` = 1.
+    #[cfg(test)]
+    pub fn kappa(&self) -> Option<&Volume> {
+        self.penalty.as_ref()?.kappa.as_deref()
     }
 
     pub fn num_subsets(&self) -> usize {

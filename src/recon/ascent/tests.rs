@@ -9,8 +9,8 @@ use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::recon::{
-    Additions, Algorithm, AlgorithmSpec, Factors, MeasuredValues, PenaltySpec, Potential, Prior, ProjectionModel, StepReport,
-    SubsetOrder,
+    Additions, Algorithm, AlgorithmSpec, Factors, Kappa, MeasuredValues, PenaltySpec, Potential, Prior, ProjectionModel,
+    StageTimes, StepReport, SubsetOrder,
 };
 use crate::task::Task;
 
@@ -109,7 +109,7 @@ fn model(num_subsets: usize) -> ProjectionModel<Host, Dense, Dense> {
     ProjectionModel::new(&mut Host, Dense, Dense, counts, num_subsets).unwrap()
 }
 
-const PENALTY: PenaltySpec = PenaltySpec { strength: 0.5, epsilon: Some(0.01), ..PenaltySpec::NONE };
+const PENALTY: PenaltySpec = PenaltySpec { strength: 0.5, epsilon: Some(0.01), kappa: Kappa::None, ..PenaltySpec::NONE };
 const ADDITIONS: Additions = Additions {
     accumulation: Accumulation::Deterministic,
     sensitivity_accumulation: Accumulation::Deterministic,
@@ -217,4 +217,23 @@ fn a_penalty_has_what_is_not_given_from_the_start_image() {
     assert_eq!(potential(PenaltySpec { prior: Prior::LogCosh, ..spec }), Some(Potential::LogCosh { delta: 0.2 }));
     assert_eq!(potential(PenaltySpec { prior: Prior::Quadratic, ..spec }), Some(Potential::Quadratic));
     assert_eq!(potential(PenaltySpec::NONE), None);
+}
+
+#[test]
+fn kappa_is_the_root_of_the_second_derivatives_times_one_at_the_start_image() {
+    let spec = PenaltySpec { kappa: Kappa::Auto, ..PENALTY };
+    let start = Volume::filled(grid(), 3.0);
+    let mut objective = objective::Objective::new(Host, Voxels::whole(grid()), model(4), spec, ADDITIONS, Some(&start)).unwrap();
+    let order = [0, 2, 1, 3];
+    objective.begin(&order, &mut StageTimes::default(), &Task::new(), |_, _, _| Ok(())).unwrap();
+    let found = objective.kappa().unwrap();
+    for j in 0..NUM_VOXELS {
+        let of_datum = |i: usize| {
+            let of_ones: f64 = (0..NUM_VOXELS).map(|k| Dense::element(i, k)).sum();
+            let expected = 3.0 * of_ones + 0.5;
+            Dense::element(i, j) * f64::from(COUNTS[i]) / (expected * expected) * of_ones
+        };
+        let expected = (0..NUM_DATA).map(of_datum).sum::<f64>().sqrt();
+        assert!((f64::from(found.as_slice()[j]) - expected).abs() < 1e-6 * expected, "{j}: {expected}");
+    }
 }

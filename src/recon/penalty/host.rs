@@ -338,7 +338,7 @@ fn artanh_of_small(u: f32) -> f32 {
 /// eˣ for x up to 0, to 2e-7, in arithmetic that the compiler vectorises: 2ⁿ eʳ with n the integer nearest to x / ln 2.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
-    /// Adding it rounds to an integer, which stands in the last bits.
+    /// Adding it rounds to an integer, which the last bits contain.
     const ROUND: f32 = 12_582_912.0;
     const LN_2_HIGH: f32 = 0.693_359_4;
     const LN_2_LOW: f32 = -2.121_944_4e-4;

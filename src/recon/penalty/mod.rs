@@ -76,6 +76,35 @@ fn not_a_prior(text: &str) -> String {
     format!("'{text}' is not a prior; use rdp, quadratic or log-cosh")
 }
 
+/// Weights κ of the voxels by their name.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_kappa)]
+pub enum Kappa {
+    /// √(H · 1) at the start image, H = −∂² log-likelihood / ∂x²: then β acts alike where few and where many counts are measured.
+    #[default]
+    Auto,
+    /// 1.
+    None,
+}
+
+fn not_a_kappa(text: &str) -> String {
+    format!("'{text}' is not a kind of κ; use auto or none")
+}
+
 /// A penalty by its parameters. Those in units of the image follow from the start image where they are not given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PenaltySpec {
@@ -89,13 +118,16 @@ pub struct PenaltySpec {
     pub epsilon: Option<f64>,
     /// δ of log-cosh; `None` = a hundredth of the start image's largest value.
     pub delta: Option<f64>,
+    /// κ.
+    pub kappa: Kappa,
 }
 
 impl PenaltySpec {
     /// No penalty.
-    pub const NONE: Self = Self { prior: Prior::RelativeDifference, strength: 0.0, gamma: 2.0, epsilon: None, delta: None };
+    pub const NONE: Self =
+        Self { prior: Prior::RelativeDifference, strength: 0.0, gamma: 2.0, epsilon: None, delta: None, kappa: Kappa::Auto };
 
-    /// Returns the penalty of a run whose start image has this largest value; `None` without strength.
+    /// Returns the penalty of a run whose start image has this largest value, with κ = 1; `None` without strength.
     pub fn from_start(self, largest: f64) -> Option<Penalty> {
         let potential = match self.prior {
             Prior::RelativeDifference => {
