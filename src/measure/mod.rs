@@ -6,6 +6,7 @@
 
 mod connected;
 mod contrast;
+mod convergence;
 mod difference;
 mod full_width;
 mod isocontour;
@@ -20,6 +21,7 @@ mod roi_stats;
 mod suv;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
+pub use convergence::Convergence;
 pub use difference::{correlation, largest_difference, relative_difference};
 pub use full_width::full_width_at_half_maximum;
 pub use isocontour::{NoIsocontour, isocontour};

@@ -7,7 +7,8 @@
 //!    algorithm that climbs `objective`, `data_term` and `penalty` where a step went through all data, `update`, `step_size` and
 //!    `num_halved` ([`AscentReport`]);
 //! 3. the losses of a race condition, and the numbers of each ROI;
-//! 4. the similarity to a reference (`correlation`, `relative_difference`, and for a reference run `reference_iteration` or
+//! 4. the similarity to a reference (`correlation`, `relative_difference`, with a background region `object_rmse`,
+//!    `background_rmse` and `region_error` ([`crate::measure::Convergence`]), and for a reference run `reference_iteration` or
 //!    `reference_projections`).
 //!
 //! Each row has the number of its image. Terms of the likelihood and of the objective belong to the image *before* a step, their sum to the image
@@ -248,8 +249,15 @@ impl RunTable {
         let at = self.number(comparison.iteration, comparison.subiteration);
         let name = if self.num_subsets.is_some() { "reference_iteration" } else { "reference_projections" };
         let of = comparison.reference.map(|[iteration, steps]| if self.num_subsets.is_some() { iteration } else { steps } as f64);
-        let Comparison { correlation, relative_difference, .. } = *comparison;
-        let quantities = [("correlation", Some(correlation)), ("relative_difference", Some(relative_difference)), (name, of)];
+        let Comparison { correlation, relative_difference, convergence, .. } = *comparison;
+        let quantities = [
+            ("correlation", Some(correlation)),
+            ("relative_difference", Some(relative_difference)),
+            ("object_rmse", convergence.map(|found| found.object_rmse)),
+            ("background_rmse", convergence.map(|found| found.background_rmse)),
+            ("region_error", convergence.and_then(|found| found.region_error)),
+            (name, of),
+        ];
         quantities.into_iter().filter_map(|(quantity, value)| Some(self.row(at, "", (quantity, value?, "")))).collect()
     }
 
@@ -280,6 +288,7 @@ impl RunTable {
 mod tests {
     use super::*;
     use crate::data::{RoiMask, RoiShape, Unit};
+    use crate::measure::Convergence;
     use crate::recon::{AscentTuning, ObjectiveValue};
 
     fn table(num_subsets: Option<usize>) -> RunTable {
@@ -357,12 +366,27 @@ mod tests {
         assert_eq!(numbers(table(Some(4)).step_rows(&step)), expected.map(|(name, i, s, v)| (name.to_owned(), i, s, v)));
         let comparison = |reference| {
             let [correlation, relative_difference] = [0.5, 0.25];
-            Comparison { iteration: 2, subiteration: 8, reference, is_fixed: false, correlation, relative_difference }
+            let convergence = Some(Convergence { object_rmse: 0.25, background_rmse: 0.125, region_error: None });
+            Comparison {
+                iteration: 2,
+                subiteration: 8,
+                reference,
+                is_fixed: false,
+                correlation,
+                relative_difference,
+                convergence,
+            }
         };
         let of_run = table(Some(4)).comparison_rows(&comparison(Some([1, 14])));
-        let expected = [("correlation", 0.5), ("relative_difference", 0.25), ("reference_iteration", 1.0)];
+        let expected = [
+            ("correlation", 0.5),
+            ("relative_difference", 0.25),
+            ("object_rmse", 0.25),
+            ("background_rmse", 0.125),
+            ("reference_iteration", 1.0),
+        ];
         assert_eq!(numbers(of_run), expected.map(|(name, value)| (name.to_owned(), 2, 0, value)));
-        assert_eq!(numbers(table(Some(4)).comparison_rows(&comparison(None))).len(), 2);
+        assert_eq!(numbers(table(Some(4)).comparison_rows(&comparison(None))).len(), 4);
         // For a sweep the second number counts projections, also those that arrived after the start of the run.
         let rois = [roi("a", RoiRole::None, None)];
         let numbers = |iteration, done| {

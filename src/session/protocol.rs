@@ -8,7 +8,7 @@ use crate::algebra::DeviceImage;
 use crate::coded::Problem;
 use crate::data::{Extremes, IterateId, MaskedRois, Notice, RoiSums, RunId, Volume};
 use crate::geometry::Point;
-use crate::measure::{NoPeakWidth, PeakWidth};
+use crate::measure::{Convergence, NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
 use crate::recon::{AscentReport, AscentTuning, Explained, RaceReport, StageTimes};
@@ -247,6 +247,8 @@ pub struct Comparison {
     pub correlation: f64,
     /// ‖image − reference‖ / ‖reference‖ ([`crate::measure::relative_difference`]).
     pub relative_difference: f64,
+    /// Distance from the reference as a converged image; `None` without a background region.
+    pub convergence: Option<Convergence>,
 }
 
 impl Comparison {

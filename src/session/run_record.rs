@@ -8,11 +8,11 @@ use super::threads::num_cores;
 use crate::data::Study;
 use crate::operator::Accumulation;
 use crate::plan::{
-    AccumulationSpan, AlgorithmRecord, AscentRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
-    FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, Progress, ProjectorRecord, Provenance, RunSettings,
-    Start, StartInfo, SubsetRecord, TofRecord, rays_in_use, rays_of_a_pair,
+    AccumulationSpan, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
+    FrameRecord, GAMMA, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, Progress, ProjectorRecord, Provenance,
+    RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use, rays_of_a_pair,
 };
-use crate::recon::{AscentReport, Explained, RaceReport};
+use crate::recon::{AscentReport, AscentTuning, Explained, RaceReport};
 
 /// Set-up of a run, and the results of its steps.
 #[derive(Clone, Debug)]
@@ -155,7 +155,12 @@ impl RunRecord {
             let (data_term, penalty) = (value.log_likelihood, value.penalty);
             Some(ObjectiveRecord { of_subiteration: step.saturating_sub(1), data_term, penalty })
         };
-        Some(AscentRecord { objective: so_far.iter().rev().find_map(record), step_size, num_halved, update })
+        let objective = so_far.iter().rev().find_map(record);
+        let same = so_far.chunk_by(|(_, before), (_, after)| before.tuning == after.tuning);
+        let spans = same.map(|steps| TuningSpan { from_subiteration: steps[0].0, tuning: steps[0].1.tuning });
+        let spans: Vec<TuningSpan> = spans.collect();
+        let switched = if spans.len() > 1 { spans } else { Vec::new() };
+        Some(AscentRecord { objective, step_size, num_halved, update, switched })
     }
 
     fn algorithm_record(&self, subiteration: usize) -> AlgorithmRecord {
@@ -173,12 +178,20 @@ impl RunRecord {
             subset_rule: settings.subset_rule.map(SubsetRecord::from),
         };
         let fbp = FbpRecord { program: self.info.projector.clone(), kernel: settings.research.kernel };
+        let ascent = self.ascent_record(subiteration);
+        // Those of the step that made the image.
+        let mut parameters = settings.parameters.in_full(entry.parameters);
+        if let Some(AscentTuning { strength, gamma, .. }) =
+            ascent.as_ref().and_then(|ascent| Some(ascent.switched.last()?.tuning))
+        {
+            parameters = parameters.with_number(&BETA, Some(strength)).with_number(&GAMMA, Some(gamma));
+        }
         AlgorithmRecord {
             name: entry.key.to_owned(),
             em: (!is_fbp).then_some(em),
             fbp: is_fbp.then_some(fbp),
-            ascent: self.ascent_record(subiteration),
-            parameters: settings.parameters.in_full(entry.parameters),
+            ascent,
+            parameters,
         }
     }
 

@@ -39,7 +39,10 @@ fn objective_update_and_steps_are_in_table_record_and_progress() {
     let total = ascent["objective"]["data_term"].as_f64().unwrap() - ascent["objective"]["penalty"].as_f64().unwrap();
     assert_eq!((total, ascent["update"].as_f64(), &ascent["num_halved"]), (objective[2].1, Some(update[19].1), &0.into()));
     let last = printed.lines().find(|line| line.contains("iteration 5 of 5")).unwrap();
-    assert!(last.contains("update 0.") && last.contains("after iteration 4 (penalty "), "{last}");
+    assert!(
+        last.contains(", update 2.") && last.contains(" %, objective -") && last.contains("after iteration 4 (penalty "),
+        "{last}"
+    );
 }
 
 #[test]
@@ -53,4 +56,28 @@ fn halved_steps_are_reported_once() {
     assert_eq!(printed.matches("returned to the image before and halved its steps").count(), 1, "{printed}");
     let record: Value = serde_json::from_str(&std::fs::read_to_string(at.join("image.nii.json")).unwrap()).unwrap();
     assert!(record["algorithm"]["ascent"]["num_halved"].as_u64().unwrap() > 1, "{record}");
+}
+
+#[test]
+fn the_distance_from_a_converged_image_is_in_the_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let run = |arguments: &str| done(at, &arguments.split(' ').collect::<Vec<_>>());
+    run("simulate cylinder --scanner small --counts 2e5 -o scan.hs");
+    let roi = |name: &str, role: &str, x: f64| {
+        format!(
+            "[[roi]]\nname = \"{name}\"\nshape = \"sphere\"\ncentre_mm = [{x:.1}, 0.0, 0.0]\nradius_mm = 8.0\nrole = \"{role}\"\n"
+        )
+    };
+    std::fs::write(at.join("rois.toml"), format!("version = 1\n{}{}", roi("a", "background", 0.0), roi("b", "cold", -15.0)))
+        .unwrap();
+    run("reconstruct scan.hs -o converged.nii --subsets 4 --iterations 6");
+    run(
+        "reconstruct scan.hs -o image.nii --subsets 4 --iterations 6 --reference-image converged.nii --rois rois.toml --csv table.csv",
+    );
+    let rows = read_measurements(&at.join("table.csv")).unwrap();
+    for quantity in ["object_rmse", "background_rmse", "region_error"] {
+        let values: Vec<f64> = rows.iter().filter(|row| row.quantity == quantity).map(|row| row.value).collect();
+        assert!(values.len() == 6 && values[0] > 0.01 && values[5] < 1e-6, "{quantity}: {values:?}");
+    }
 }

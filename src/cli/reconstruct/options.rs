@@ -183,7 +183,8 @@ pub struct ReconstructOptions {
 
     /// Reference image on the same grid: print its correlation coefficient with each written iterate.
     ///
-    /// The table contains it as correlation. The values refer to the image without post-filter.
+    /// The table contains it as correlation, and with a background ROI (--rois) the measures of convergence object_rmse,
+    /// background_rmse and region_error. The values refer to the image without post-filter.
     #[arg(long, value_name = "IMAGE")]
     pub reference_image: Option<PathBuf>,
 

@@ -11,6 +11,7 @@ use super::profile_plot::profile_ui;
 use super::trajectory_plot::trajectory_ui;
 use crate::data::{Roi, RoiRole};
 use crate::ui::run::curves::{Curves, Series};
+use crate::ui::widgets::fields::name_menu;
 use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{Scale, within};
 use crate::ui::widgets::theme;
@@ -152,16 +153,31 @@ fn rois_ui<'a>(
     plot.show(ui, actions, move |curves| curves.of_rois(of, false));
 }
 
+/// Largest number of curves to choose from in a row.
+const MAX_IN_A_ROW: usize = 3;
+
 /// Draws the selected curve of the likelihood: its value, its gain, or the residual.
 fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let chosen = Some(view.options.likelihood).filter(|chosen| chosen.is_of(view.curves)).unwrap_or_default();
+    let choices: Vec<LikelihoodCurves> = LikelihoodCurves::VARIANTS.iter().copied().filter(|of| of.is_of(view.curves)).collect();
     head_ui(ui, |ui| {
-        for &likelihood in LikelihoodCurves::VARIANTS.iter().filter(|likelihood| likelihood.is_of(view.curves)) {
-            let [words, help] = likelihood.text();
-            let is_chosen = chosen == likelihood;
-            if ui.selectable_label(is_chosen, words).on_hover_text(help).clicked() {
-                actions.push(view.edit(|options| options.likelihood = likelihood));
+        let mut next = chosen;
+        let mut choices_ui = |ui: &mut Ui| {
+            for &choice in &choices {
+                let [text, help] = choice.text();
+                ui.selectable_value(&mut next, choice, text).on_hover_text(help);
             }
+        };
+        // More of them have no room in a row.
+        if choices.len() > MAX_IN_A_ROW {
+            let name = format!("Curves: {}", chosen.text()[0]);
+            let menu = egui::ComboBox::from_id_salt("likelihood curves").selected_text(chosen.text()[0]);
+            name_menu(&menu.show_ui(ui, choices_ui).response, &name);
+        } else {
+            choices_ui(ui);
+        }
+        if next != chosen {
+            actions.push(view.edit(|options| options.likelihood = next));
         }
         let recent = match chosen {
             LikelihoodCurves::Value => Some(&view.curves.log_likelihood),
@@ -227,9 +243,14 @@ fn ascent_ui(chosen: LikelihoodCurves, view: &PlotsView, ui: &mut Ui, actions: &
         _ => {
             let plot = CurvePlot::new(view, "objective", "change of the objective", "").including([0.0, 1.0]);
             plot.show(ui, actions, move |curves| {
-                curves.curve("− penalty", &view.curves.penalty_change, colours.warning, 1.2);
-                curves.curve("data term", &view.curves.data_term_change, weak, 1.2);
-                curves.with_kept("objective", |of| &of.objective_change, strong, 1.8);
+                curves.pieces("− penalty", &view.curves.penalty_change, colours.warning, 1.2);
+                curves.pieces("data term", &view.curves.data_term_change, weak, 1.2);
+                for (index, kept) in view.kept.iter().enumerate() {
+                    for piece in &kept.curves.objective_change {
+                        curves.kept_curve(index, "objective", piece, strong);
+                    }
+                }
+                curves.pieces("objective", &view.curves.objective_change, strong, 1.8);
             });
         }
     }

@@ -102,12 +102,36 @@ impl LikelihoodCurves {
             ],
             LikelihoodCurves::Update => ["Update", "Length of each step relative to that of the image, on a logarithmic scale"],
             LikelihoodCurves::StepSize => {
-                ["Step", "Step size, and the number of times that it was halved because the objective had fallen"]
+                ["Step size", "Step size, and the number of times that it was halved because the objective had fallen"]
             }
             LikelihoodCurves::Gain => ["Gain", "Increase of the log-likelihood per iteration, on a logarithmic scale"],
             LikelihoodCurves::Residual => [
                 "Residual",
                 "Residual Σ (y − e)² / Σ e over all data y, e being the counts that the image makes expect. Where counts differ from the model by their Poisson noise alone it is 1; far above, the image does not fit the data, and below, it fits their noise",
+            ],
+        }
+    }
+}
+
+/// Curves of the comparison with a reference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompareCurves {
+    /// Correlation and relative difference.
+    #[default]
+    Similarity,
+    /// Distance from a converged image.
+    Convergence,
+}
+
+impl CompareCurves {
+    /// Returns name and tooltip.
+    pub fn text(self) -> [&'static str; 2] {
+        match self {
+            CompareCurves::Similarity => ["Similarity", "Correlation and relative difference over all voxels"],
+            CompareCurves::Convergence => [
+                "Convergence",
+                "Distance from the reference as a converged image, relative to the mean of its background (PETRIC): root mean square error over the object (above 5 % of the maximum) and over the background ROIs at most 1 %, largest error of the mean of a hot or cold ROI at most 0.5 %. Converged: ten images in a row. A reference run counts by its last image",
             ],
         }
     }
@@ -132,6 +156,8 @@ pub struct PlotOptions {
     pub contrast: ContrastCurves,
     /// Curves of the log-likelihood.
     pub likelihood: LikelihoodCurves,
+    /// Curves of the comparison with a reference.
+    pub compare: CompareCurves,
     /// Curves of the line profile.
     pub profile: ProfileCurves,
     /// Distance from the profile's start of the peak that was chosen, mm.
