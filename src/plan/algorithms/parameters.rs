@@ -156,7 +156,7 @@ impl Parameter {
         ParameterProblem::Value { key: self.key, value: value.to_string(), expected: self.expected() }
     }
 
-    /// Returns true if it has an effect beside these values of the other parameters.
+    /// Returns true if it has an effect with these values of the other parameters.
     pub fn is_used(&self, parameters: &Parameters) -> bool {
         self.needs.is_none_or(|(other, name)| parameters.value(other) == Some(Value::Name(name.to_owned())))
     }

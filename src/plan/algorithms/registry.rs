@@ -234,15 +234,15 @@ impl AlgorithmChoice {
     /// Maximum-likelihood expectation maximisation.
     pub const MLEM: Self = Self(&ALGORITHMS[1]);
     /// Filtered backprojection in one stage.
-    pub const FBP: Self = Self(&ALGORITHMS[2]);
+    pub const FBP: Self = Self(&ALGORITHMS[4]);
     /// Filtered backprojection in two stages.
-    pub const FBP_MULTISTAGE: Self = Self(&ALGORITHMS[3]);
+    pub const FBP_MULTISTAGE: Self = Self(&ALGORITHMS[5]);
     /// Images of another program as they are.
-    pub const AS_READ: Self = Self(&ALGORITHMS[4]);
+    pub const AS_READ: Self = Self(&ALGORITHMS[6]);
     /// Stochastic variance-reduced gradients.
-    pub const SVRG: Self = Self(&ALGORITHMS[5]);
+    pub const SVRG: Self = Self(&ALGORITHMS[2]);
     /// Block-sequential regularised expectation maximisation.
-    pub const BSREM: Self = Self(&ALGORITHMS[6]);
+    pub const BSREM: Self = Self(&ALGORITHMS[3]);
 
     /// Returns all.
     pub fn all() -> impl Iterator<Item = Self> {

@@ -18,6 +18,9 @@ use crate::session::{CompareWith, Event, EventKind, PeakLine, ReferenceId, RoiSe
 use crate::task::BackgroundTask;
 use crate::ui::study::state::StudyState;
 
+/// Image of a file with notices, or the reason why it could not be read.
+type ReadImage = Result<(Volume, Vec<Notice>), String>;
+
 /// Largest number of runs, the active one included.
 pub const MAX_RUNS: usize = 4;
 
@@ -31,7 +34,7 @@ pub struct Runs {
     /// Titles and settings of the runs of a restored session.
     pub remembered: Vec<(String, Forms)>,
     /// Name and image of a file that is being read as the reference.
-    reading: Option<(String, BackgroundTask<Result<(Volume, Vec<Notice>), String>>)>,
+    reading: Option<(String, BackgroundTask<ReadImage>)>,
     /// Images of the reference, and the regions over which images are compared with them.
     compared_with: Option<CompareWith>,
     compared_rois: MaskedRois,
@@ -190,7 +193,7 @@ impl Runs {
     pub fn read_reference(&mut self, path: &Path, wake: impl FnOnce() + Send + 'static) {
         let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
         let of = path.to_owned();
-        let read = move |_: &_| read_volume(&of).map_err(|error| error.to_string());
+        let read = move |_: &_| -> ReadImage { read_volume(&of).map_err(|error| error.to_string()) };
         self.reading = Some((name, BackgroundTask::start("reference", wake, read)));
     }
 
