@@ -13,7 +13,7 @@ use super::protocol::number;
 use super::transport::Query;
 use super::{CompareWith, Comparison, Event, EventKind, PeakLine, PeaksPoint, RoiSet, RunId, StoredIterate};
 use crate::data::{IterateId, MaskedRois, Roi, RoiMask, RoiSums};
-use crate::measure::{Convergence, correlation, relative_difference, widths_along};
+use crate::measure::{Convergence, PetricMasks, correlation, relative_difference, widths_along};
 
 /// Message to the measurer.
 pub(super) enum Input {
@@ -63,7 +63,8 @@ fn run(inbox: &Receiver<Input>, history: &History, events: &EventSender) {
             match input {
                 Input::Query(Query::Rois(run, rois)) => _ = edited.insert(run, rois),
                 Input::Query(Query::Compare(reference, RoiSet { rois, .. })) => {
-                    similarity = reference.map(|reference| Similarity { reference, rois, run: 0, compared: HashSet::new() });
+                    similarity =
+                        reference.map(|reference| Similarity { reference, rois, masks: None, run: 0, compared: HashSet::new() });
                 }
                 Input::Query(Query::Peaks(run, Some(line))) => _ = lines.insert(run, Along { line, measured: HashSet::new() }),
                 Input::Query(Query::Peaks(run, None)) => _ = lines.remove(&run),
@@ -123,8 +124,9 @@ fn pending(
 /// Reference, and the iterates of a run that were compared with it.
 struct Similarity {
     reference: CompareWith,
-    /// Regions of the convergence.
+    /// Regions of the convergence, and the same on the reference with these numbers.
     rois: MaskedRois,
+    masks: Option<(IterateId, Option<PetricMasks>)>,
     run: RunId,
     /// Steps done of the compared iterates.
     compared: HashSet<usize>,
@@ -149,9 +151,13 @@ impl Similarity {
                 CompareWith::Run(_) => (compared(&image, partner(&image, &references)?, false)?, references.last()?),
                 CompareWith::Image(reference) => (compared(&image, reference, true)?, reference),
             };
-            let masks = self.rois.masks(&image.volume.grid);
             let [values, of_reference] = [&image, converged].map(|image| image.volume.as_slice());
-            Some(Comparison { convergence: Convergence::of(values, of_reference, &self.rois, &masks), ..found })
+            let masks = |rois: &MaskedRois| PetricMasks::of_regions(of_reference, rois, &rois.masks(&image.volume.grid));
+            if self.masks.as_ref().is_none_or(|(of, _)| *of != converged.id) {
+                self.masks = Some((converged.id, masks(&self.rois)));
+            }
+            let masks = self.masks.as_ref().and_then(|(_, masks)| masks.as_ref());
+            Some(Comparison { convergence: masks.and_then(|masks| Convergence::of(values, of_reference, masks)), ..found })
         };
         new.filter_map(found).collect()
     }
@@ -330,7 +336,7 @@ mod tests {
         let images: Vec<StoredIterate> = (1..).zip(images).map(|(iteration, values)| image(iteration, values, 1.0)).collect();
         images.iter().for_each(|image| _ = history.push(image.clone()));
         let compared = |with| {
-            Similarity { reference: with, rois: MaskedRois::default(), run: 0, compared: HashSet::new() }
+            Similarity { reference: with, rois: MaskedRois::default(), masks: None, run: 0, compared: HashSet::new() }
                 .compare(&history, || true)
         };
         assert_eq!(compared(CompareWith::Run(1)), [], "a run is not compared with itself");

@@ -8,16 +8,15 @@ use crate::cli::shared::outputs::check_same_grid;
 use crate::data::{IterateId, Roi, RoiMask, Volume};
 use crate::geometry::Grid;
 use crate::io::read_volume;
-use crate::measure::{Convergence, correlation, relative_difference};
+use crate::measure::{Convergence, PetricMasks, correlation, relative_difference};
 use crate::session::{Comparison, IterateUpdate};
 
 /// An image to compare with.
 pub struct ReferenceImage {
     path: PathBuf,
     volume: Volume,
-    /// Regions of the convergence, with their masks.
-    rois: Vec<Roi>,
-    masks: Vec<RoiMask>,
+    /// Regions of the convergence.
+    masks: Option<PetricMasks>,
 }
 
 impl ReferenceImage {
@@ -29,8 +28,9 @@ impl ReferenceImage {
         let volume = notices::printed(read_volume(path)?);
         let name = path.display().to_string();
         check_same_grid([(&name, &volume.grid), ("the reconstruction", grid)], " (take its grid with --like)")?;
-        let masks = rois.iter().map(|roi| roi.mask(grid)).collect();
-        Ok(Self { path: path.to_owned(), volume, rois: rois.to_vec(), masks })
+        let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(grid)).collect();
+        let masks = PetricMasks::of_regions(volume.as_slice(), rois, &masks);
+        Ok(Self { path: path.to_owned(), volume, masks })
     }
 
     /// Compares an image with it; `None` if one has the same value everywhere.
@@ -38,7 +38,7 @@ impl ReferenceImage {
         let IterateId { iteration, subiteration, .. } = frame.id;
         let (image, reference) = (frame.volume.as_slice(), self.volume.as_slice());
         let (correlation, relative_difference) = (correlation(image, reference)?, relative_difference(image, reference));
-        let convergence = Convergence::of(image, reference, &self.rois, &self.masks);
+        let convergence = self.masks.as_ref().and_then(|masks| Convergence::of(image, reference, masks));
         Some(Comparison {
             iteration,
             subiteration,

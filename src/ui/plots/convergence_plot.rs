@@ -7,7 +7,7 @@ use super::curve_plot::CurvePlot;
 use super::plot_options::PlotAction;
 use super::plots_view::PlotsView;
 use crate::data::RoiRole;
-use crate::measure::Convergence;
+use crate::measure::{Convergence, HELD_UPDATES, MAX_MEAN_ERROR, MAX_RMSE};
 use crate::ui::run::live::LiveRun;
 use crate::ui::widgets::plot::Scale;
 use crate::ui::widgets::{format, plot, theme};
@@ -44,7 +44,7 @@ pub fn convergence_ui(live: &LiveRun, view: &PlotsView, ui: &mut Ui, actions: &m
         let missing = if has_background { "no image\ncompared yet" } else { "needs a\nbackground ROI" };
         plot = plot.including([0.1, 10.0]).hint(missing);
     }
-    let limits = [("limit of both RMSE", Convergence::MAX_RMSE), ("limit of the mean of a ROI", Convergence::MAX_REGION_ERROR)];
+    let limits = [("limit of both RMSE", MAX_RMSE), ("limit of the mean of a ROI", MAX_MEAN_ERROR)];
     let limits = limits.map(|(name, limit)| (name, 100.0 * limit));
     plot.including(limits.map(|(_, limit)| limit)).show(ui, actions, move |curves| {
         for ((name, limit), colour) in limits.into_iter().zip([strong, colours.warning]) {
@@ -60,7 +60,7 @@ pub fn convergence_ui(live: &LiveRun, view: &PlotsView, ui: &mut Ui, actions: &m
 
 /// Describes the state of a run, and returns whether it has converged.
 fn lamp_text(live: &LiveRun) -> (String, bool) {
-    const NUM: usize = Convergence::NUM_IN_A_ROW;
+    const NUM: usize = HELD_UPDATES;
     let course = live.iteration_scheme();
     match live.close_images() {
         Some((num, first)) if num >= NUM => {
@@ -79,9 +79,9 @@ fn lamp_text(live: &LiveRun) -> (String, bool) {
 /// Lists the measures above their limits.
 fn above(found: &Convergence) -> String {
     let measures = [
-        ("object RMSE", Some(found.object_rmse), Convergence::MAX_RMSE),
-        ("background RMSE", Some(found.background_rmse), Convergence::MAX_RMSE),
-        ("ROI means", found.region_error, Convergence::MAX_REGION_ERROR),
+        ("object RMSE", Some(found.object_rmse), MAX_RMSE),
+        ("background RMSE", Some(found.background_rmse), MAX_RMSE),
+        ("ROI means", found.region_error, MAX_MEAN_ERROR),
     ];
     let above = measures.into_iter().filter_map(|(name, value, limit)| {
         let value = value.filter(|value| *value > limit)?;
