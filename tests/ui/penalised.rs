@@ -155,9 +155,6 @@ fn a_run_has_converged_when_ten_images_in_a_row_are_close_to_the_reference() {
     harness.get_by_label("Plot: distance from the reference");
     assert_eq!(harness.state().curves().object_rmse[0], [1.0, 100.0 * found[0].object_rmse]);
     harness.check_accessibility();
-    if let Some(path) = std::env::var_os("SHOT") {
-        harness.render().unwrap().save(path).unwrap();
-    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.csv");
     harness.state().export_csv(&path).unwrap();

@@ -39,7 +39,11 @@ pub enum CompareAction {
 pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<CompareAction>) {
     let live = &runs.active().live;
     let reference = runs.reference().filter(|reference| reference.is_for(live.run));
-    let width = if reference.is_some() { 0.55 * ui.available_width() } else { ui.available_width() };
+    let of_table = match view.options.compare {
+        CompareCurves::Similarity => 0.55,
+        CompareCurves::Convergence => 0.5,
+    };
+    let width = if reference.is_some() { of_table * ui.available_width() } else { ui.available_width() };
     ui.horizontal_top(|ui| {
         let size = egui::vec2(width, ui.available_height());
         ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {

@@ -35,8 +35,9 @@ pub fn convergence_ui(live: &LiveRun, view: &PlotsView, ui: &mut Ui, actions: &m
     });
     let (strong, weak) = (ui.visuals().strong_text_color(), ui.visuals().weak_text_color());
     if ui.available_width() < MIN_WIDTH_OF_NAMES {
-        let names = [("object", strong), ("background", weak), ("ROI means", colours.warning)];
-        ui.horizontal_wrapped(|ui| plot::key_ui(ui, &names.map(|(name, colour)| (name, colour, LineStyle::Solid))));
+        let names = [("object", strong), ("background", weak), ("ROIs", colours.warning)];
+        ui.spacing_mut().item_spacing = egui::Vec2::splat(3.0);
+        ui.horizontal(|ui| plot::key_ui(ui, &names.map(|(name, colour)| (name, colour, LineStyle::Solid))));
     }
     let mut plot = CurvePlot::scaled(view, "convergence", "distance from the reference", "%", Scale::Logarithmic);
     if view.curves.object_rmse.is_empty() {
