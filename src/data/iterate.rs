@@ -15,3 +15,8 @@ pub struct IterateId {
     /// Number of complete steps, 0 for the start image; of an EPRI acquisition number of projections in the image.
     pub subiteration: usize,
 }
+
+impl IterateId {
+    /// Numbers of an image of a file, which belongs to no run.
+    pub const FILE: Self = Self { run: 0, iteration: 0, subiteration: 0 };
+}

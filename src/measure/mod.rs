@@ -6,6 +6,7 @@
 
 mod connected;
 mod contrast;
+mod convergence;
 mod difference;
 mod full_width;
 mod isocontour;
@@ -14,17 +15,20 @@ pub mod nema;
 pub mod nema_nu4;
 mod peak_width;
 mod peaks;
+mod petric;
 mod profile;
 mod randoms;
 mod roi_stats;
 mod suv;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
+pub use convergence::Convergence;
 pub use difference::{correlation, largest_difference, relative_difference};
 pub use full_width::full_width_at_half_maximum;
 pub use isocontour::{NoIsocontour, isocontour};
 pub use peak_width::{NoPeakWidth, PeakWidth, peak_width};
 pub use peaks::{peak_widths, widths_along};
+pub use petric::{HELD_UPDATES, MAX_MEAN_ERROR, MAX_RMSE, PetricMasks, PetricMeasures, first_held};
 pub use profile::{ProfileInterpolation, ProfilePoint, band_profile, profile};
 pub use randoms::{Fans, PairPartners, Partners, SimilarPlaces, smoothed_singles};
 pub use roi_stats::{RoiStats, average_noise_to_signal, median, noise_to_signal, pooled, pooled_noise_to_signal};

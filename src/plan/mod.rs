@@ -35,7 +35,7 @@ mod simulation;
 mod study_files;
 
 pub use algorithms::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters, Value};
-pub use algorithms::penalised::{BETA, EPSILON, KAPPA, PRIOR, STEP_SIZE};
+pub use algorithms::penalised::{BETA, EPSILON, GAMMA, KAPPA, PRIOR, STEP_SIZE};
 pub use algorithms::registry::{
     ALGORITHMS, AlgorithmChoice, AlgorithmEntry, BASELINE, BLOCK, CUTOFF, FILTER, FbpMethod, INTERPOLATION, Method, ORDER,
     SUBSET_ORDER, filter_parameters, filter_settings,
@@ -74,7 +74,7 @@ pub use projector::registry::{PROJECTORS, ProjectorEntry, projector};
 pub use projector::ring_functions::RingFunctions;
 pub use projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
 pub use projector::system::System;
-pub use provenance::algorithm::{AlgorithmRecord, EmRecord, FbpRecord};
+pub use provenance::algorithm::{AlgorithmRecord, AscentRecord, EmRecord, FbpRecord, ObjectiveRecord, TuningSpan};
 pub use provenance::{
     AccumulationSpan, ContentFingerprint, CorrectionRecord, DataRecord, DeviceRecord, FrameRecord, ImageKind, ImageRecord,
     MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times, TofRecord,

@@ -31,7 +31,7 @@ use crate::plan::{
     Acquisition, Cache, Data, DeviceChoice, Job, ListFiles, RunSettings, SetupProblem, StartInfo, StudyFiles, cylinder_of,
     default_settings, default_settings_of, default_sweep_settings, host_devices,
 };
-use crate::recon::Estimate;
+use crate::recon::{AscentReport, AscentTuning, Estimate};
 use crate::scanner::{Detectors, find};
 use crate::session::*;
 use crate::task::Task;
@@ -126,6 +126,8 @@ fn bytes(message: &impl Serialize, payload: &[u8]) -> Vec<u8> {
     encode(message, payload).unwrap().split_off(4)
 }
 
+const TUNING: AscentTuning = AscentTuning { strength: 1.0, gamma: 2.0, step_factor: 1.0 };
+
 const ITERATE: IterateId = IterateId { run: 1, iteration: 1, subiteration: 1 };
 
 fn to_server() -> Vec<Vec<u8>> {
@@ -134,7 +136,7 @@ fn to_server() -> Vec<Vec<u8>> {
     let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
     let line = Some(PeakLine { ends_mm: [[0.0; 3], [5.0; 3]], width_mm: 1.0 });
     let rules = vec![StopRule::Noise { nsr: 0.1 }, StopRule::Plateau { part: 0.5 }];
-    let image = SideRequest::CompareImage { id: ITERATE, grid };
+    let image = SideRequest::CompareImage { id: ITERATE, grid, rois: Rois::from(&rois()) };
     let requests = [
         Request::Open(2, Box::new(StudyFiles::File("/x".into()))),
         Request::Close(2),
@@ -151,10 +153,11 @@ fn to_server() -> Vec<Vec<u8>> {
         Request::RenameRois(Rois::new(0, &rois().rois)),
         Request::Control(Control::SetStopRules(rules)),
         Request::Control(Control::SetIterations(5)),
+        Request::Control(Control::SetTuning(TUNING)),
     ];
     let side_requests = [
         SideRequest::Measure(1, Rois::from(&rois())),
-        SideRequest::CompareRun(Some(1)),
+        SideRequest::CompareRun(Some(1), Rois::from(&rois())),
         SideRequest::MeasurePeaks(1, line),
         SideRequest::Retain(1),
         SideRequest::Release(1),
@@ -194,6 +197,7 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
         num_events: None,
         accumulation: Accumulation::Atomic,
         race: None,
+        ascent: Some(AscentReport { objective: None, step_size: 1.0, num_halved: 0, update: 0.1, tuning: TUNING }),
         stages: Default::default(),
         elapsed: Duration::from_secs(1),
         branch: 1,

@@ -196,9 +196,10 @@ impl Session {
 
     /// Compares each stored iterate of the latest run, present and future, with those of a run or with one image, in parallel
     /// with the solver, and reports [`EventKind::Compared`](super::EventKind::Compared). Images on different grids are not
-    /// compared, nor is a run with itself. A reference run must be retained ([`Session::retain`]).
-    pub fn compare_with(&self, reference: Option<CompareWith>) {
-        self.solver.query(Query::Compare(reference));
+    /// compared, nor is a run with itself. A reference run must be retained ([`Session::retain`]). The regions are those of
+    /// [`Convergence`](crate::measure::Convergence).
+    pub fn compare_with(&self, reference: Option<CompareWith>, rois: RoiSet) {
+        self.solver.query(Query::Compare(reference, rois));
     }
 
     /// Measures the peaks along a line through each stored iterate of a run, present and future, in parallel with the solver,

@@ -12,8 +12,8 @@ use super::outgoing::EventSender;
 use super::protocol::number;
 use super::transport::Query;
 use super::{CompareWith, Comparison, Event, EventKind, PeakLine, PeaksPoint, RoiSet, RunId, StoredIterate};
-use crate::data::{Roi, RoiMask, RoiSums};
-use crate::measure::{correlation, relative_difference, widths_along};
+use crate::data::{IterateId, MaskedRois, Roi, RoiMask, RoiSums};
+use crate::measure::{Convergence, PetricMasks, correlation, relative_difference, widths_along};
 
 /// Message to the measurer.
 pub(super) enum Input {
@@ -62,8 +62,9 @@ fn run(inbox: &Receiver<Input>, history: &History, events: &EventSender) {
         for input in std::iter::once(input).chain(inbox.try_iter()) {
             match input {
                 Input::Query(Query::Rois(run, rois)) => _ = edited.insert(run, rois),
-                Input::Query(Query::Compare(reference)) => {
-                    similarity = reference.map(|reference| Similarity { reference, run: 0, compared: HashSet::new() });
+                Input::Query(Query::Compare(reference, RoiSet { rois, .. })) => {
+                    similarity =
+                        reference.map(|reference| Similarity { reference, rois, masks: None, run: 0, compared: HashSet::new() });
                 }
                 Input::Query(Query::Peaks(run, Some(line))) => _ = lines.insert(run, Along { line, measured: HashSet::new() }),
                 Input::Query(Query::Peaks(run, None)) => _ = lines.remove(&run),
@@ -123,6 +124,9 @@ fn pending(
 /// Reference, and the iterates of a run that were compared with it.
 struct Similarity {
     reference: CompareWith,
+    /// Regions of the convergence, and the same on the reference with these numbers.
+    rois: MaskedRois,
+    masks: Option<(IterateId, Option<PetricMasks>)>,
     run: RunId,
     /// Steps done of the compared iterates.
     compared: HashSet<usize>,
@@ -141,9 +145,19 @@ impl Similarity {
             CompareWith::Image(_) => Vec::new(),
         };
         let new = pending(history.entries(run), &mut self.compared, is_idle);
-        let found = |image: StoredIterate| match &self.reference {
-            CompareWith::Run(_) => compared(&image, partner(&image, &references)?, false),
-            CompareWith::Image(reference) => compared(&image, reference, true),
+        let found = |image: StoredIterate| {
+            // A run has converged to its last image.
+            let (found, converged) = match &self.reference {
+                CompareWith::Run(_) => (compared(&image, partner(&image, &references)?, false)?, references.last()?),
+                CompareWith::Image(reference) => (compared(&image, reference, true)?, reference),
+            };
+            let [values, of_reference] = [&image, converged].map(|image| image.volume.as_slice());
+            let masks = |rois: &MaskedRois| PetricMasks::of_regions(of_reference, rois, &rois.masks(&image.volume.grid));
+            if self.masks.as_ref().is_none_or(|(of, _)| *of != converged.id) {
+                self.masks = Some((converged.id, masks(&self.rois)));
+            }
+            let masks = self.masks.as_ref().and_then(|(_, masks)| masks.as_ref());
+            Some(Comparison { convergence: masks.and_then(|masks| Convergence::of(values, of_reference, masks)), ..found })
         };
         new.filter_map(found).collect()
     }
@@ -156,18 +170,20 @@ fn partner<'a>(image: &StoredIterate, references: &'a [StoredIterate]) -> Option
     references.iter().find(|reference| number(reference) == number(image)).or(last)
 }
 
-/// Compares two images. `None` if the grids differ, or an image is constant.
+/// Compares two images, without their convergence. `None` if the grids differ, or an image is constant.
 fn compared(image: &StoredIterate, reference: &StoredIterate, is_fixed: bool) -> Option<Comparison> {
     if !reference.volume.grid.same_as(&image.volume.grid) {
         return None;
     }
+    let [values, of_reference] = [image, reference].map(|image| image.volume.as_slice());
     Some(Comparison {
         iteration: image.id.iteration,
         subiteration: image.id.subiteration,
-        reference: Some([reference.id.iteration, reference.id.subiteration]),
+        reference: (reference.id.run != IterateId::FILE.run).then_some([reference.id.iteration, reference.id.subiteration]),
         is_fixed,
-        correlation: correlation(image.volume.as_slice(), reference.volume.as_slice())?,
-        relative_difference: relative_difference(image.volume.as_slice(), reference.volume.as_slice()),
+        correlation: correlation(values, of_reference)?,
+        relative_difference: relative_difference(values, of_reference),
+        convergence: None,
     })
 }
 
@@ -319,7 +335,10 @@ mod tests {
         let images = [[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [3.0, 2.0, 1.0]];
         let images: Vec<StoredIterate> = (1..).zip(images).map(|(iteration, values)| image(iteration, values, 1.0)).collect();
         images.iter().for_each(|image| _ = history.push(image.clone()));
-        let compared = |with| Similarity { reference: with, run: 0, compared: HashSet::new() }.compare(&history, || true);
+        let compared = |with| {
+            Similarity { reference: with, rois: MaskedRois::default(), masks: None, run: 0, compared: HashSet::new() }
+                .compare(&history, || true)
+        };
         assert_eq!(compared(CompareWith::Run(1)), [], "a run is not compared with itself");
         let found = compared(CompareWith::Image(images[1].clone()));
         assert!(found.iter().all(|found| found.is_fixed && found.reference == Some([2, 4])), "{found:?}");

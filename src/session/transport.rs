@@ -25,8 +25,8 @@ pub struct Message {
 pub enum Query {
     /// Sums of these regions on the iterates of a run.
     Rois(RunId, RoiSet),
-    /// Comparison of the iterates of the latest run with a reference; `None` ends it.
-    Compare(Option<CompareWith>),
+    /// Comparison of the iterates of the latest run with a reference, also over these regions; `None` ends it.
+    Compare(Option<CompareWith>, RoiSet),
     /// Widths of peaks along a line through the iterates of a run; `None` ends it.
     Peaks(RunId, Option<PeakLine>),
 }

@@ -10,8 +10,8 @@ use tomoscope::coded::PassedOn;
 use tomoscope::data::{Roi, RoiMask, RoiShape, Severity};
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::Job;
-use tomoscope::recon::Stage;
-use tomoscope::session::{Command, Control, EndReason, EventKind, RoiSet, Session, SessionOptions, Trace};
+use tomoscope::recon::{AscentTuning, Stage};
+use tomoscope::session::{Command, Control, EndReason, Event, EventKind, RoiSet, Session, SessionOptions, Trace};
 
 use super::script::{PATIENCE, Script, Watcher, any_study, ball, scripted, small_settings, value_of, wait_for_stop};
 
@@ -302,6 +302,47 @@ fn the_accumulation_is_switched_while_the_run_goes() {
         watcher.events.iter().filter_map(|e| if let EventKind::Notice(notice) = &e.kind { Some(notice) } else { None }).collect();
     assert_eq!(notices.len(), 1);
     assert!(notices[0].severity == Severity::Warning && notices[0].text.contains("deterministic, atomic"));
+}
+
+#[test]
+fn penalty_and_step_size_change_between_two_steps_where_they_can() {
+    let tuning = AscentTuning { strength: 1.0, gamma: 2.0, step_factor: 1.0 };
+    let climbing = Some(tuning);
+    let mut watcher =
+        Watcher::new(scripted(move |run| Script { tuning: climbing.filter(|_| run == 1), num_halved: 2, ..Script::new(2) }));
+    let run = watcher.start(3, RoiSet::default(), true);
+    let step = |watcher: &mut Watcher| {
+        let from = watcher.events.len();
+        watcher.session.send(Control::StepOnce);
+        let told = watcher.wait_for(from, |e| matches!(e.kind, EventKind::Iterate(_)));
+        let EventKind::Iterate(report) = told.kind else { unreachable!() };
+        report.ascent.map(|ascent| ascent.tuning)
+    };
+    assert_eq!(step(&mut watcher), Some(tuning));
+    let stronger = AscentTuning { strength: 3.0, ..tuning };
+    watcher.session.send(Control::SetTuning(stronger));
+    assert_eq!(step(&mut watcher), Some(stronger));
+    for wrong in [
+        AscentTuning { strength: -1.0, ..tuning },
+        AscentTuning { gamma: f64::NAN, ..tuning },
+        AscentTuning { step_factor: 0.0, ..tuning },
+        AscentTuning { step_factor: f64::INFINITY, ..tuning },
+    ] {
+        watcher.session.send(Control::SetTuning(wrong));
+        assert_eq!(step(&mut watcher), Some(stronger), "{wrong:?}");
+    }
+    watcher.wait_for_end(run);
+    let notices = |watcher: &Watcher, text: &str| {
+        let is_of = |e: &&Event| matches!(&e.kind, EventKind::Notice(notice) if notice.text.contains(text));
+        watcher.events.iter().filter(is_of).count()
+    };
+    assert_eq!(notices(&watcher, "expected β and γ from 0"), 4);
+    assert_eq!(notices(&watcher, "halved its steps"), 1, "once a run");
+    let run = watcher.start(1, RoiSet::default(), true);
+    watcher.session.send(Control::SetTuning(tuning));
+    assert_eq!([step(&mut watcher), step(&mut watcher)], [None, None]);
+    watcher.wait_for_end(run);
+    assert_eq!(notices(&watcher, "only svrg and bsrem have a penalty"), 1);
 }
 
 #[test]

@@ -12,7 +12,9 @@ use tomoscope::data::{Counts, Michelogram, Roi, RoiMask, RoiRole, RoiShape, RoiS
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, OperatorError};
 use tomoscope::plan::{Job, Prepared, RunSettings, StartInfo, default_settings};
-use tomoscope::recon::{Algorithm, DataResidual, EmReport, Estimate, ReconError, StageTimes, StepReport};
+use tomoscope::recon::{
+    Algorithm, AscentReport, AscentTuning, DataResidual, EmReport, Estimate, ReconError, StageTimes, StepReport,
+};
 use tomoscope::session::{
     Command, EndReason, Event, EventKind, IterateReport, IterateUpdate, RoiSet, RunId, Session, SessionOptions, Setup,
 };
@@ -42,6 +44,9 @@ pub struct Script {
     pub steps: usize,
     pub masks: Vec<RoiMask>,
     pub accumulation: Accumulation,
+    /// Penalty and step size, of a script that climbs, and the number of times that its steps were halved.
+    pub tuning: Option<AscentTuning>,
+    pub num_halved: usize,
 }
 
 impl Script {
@@ -57,6 +62,8 @@ impl Script {
             steps: 0,
             masks: Vec::new(),
             accumulation: Accumulation::Deterministic,
+            tuning: None,
+            num_halved: 0,
         }
     }
 
@@ -97,7 +104,13 @@ impl Algorithm for Script {
             completes_iteration: self.steps.is_multiple_of(self.num_subsets),
             num_events: None,
             stages: StageTimes::default(),
-            ascent: None,
+            ascent: self.tuning.map(|tuning| AscentReport {
+                objective: None,
+                step_size: tuning.step_factor,
+                num_halved: self.num_halved,
+                update: 0.1,
+                tuning,
+            }),
             em: Some(EmReport {
                 log_likelihood: Some(-1.0 / self.steps as f64),
                 residual: Some(DataResidual { squares: self.steps as f64, expected: 4.0 }),
@@ -146,6 +159,14 @@ impl Algorithm for Script {
 
     fn set_accumulation(&mut self, accumulation: Accumulation) {
         self.accumulation = accumulation;
+    }
+
+    fn tuning(&self) -> Option<AscentTuning> {
+        self.tuning
+    }
+
+    fn set_tuning(&mut self, tuning: AscentTuning) {
+        self.tuning = Some(tuning);
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {

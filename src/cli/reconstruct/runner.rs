@@ -79,7 +79,8 @@ impl JobRunner {
         num_expected: Option<usize>,
     ) -> CliResult<Ended> {
         let Self { session, rois, requests, uptake } = self;
-        let reference = options.reference_image.as_deref().map(|path| ReferenceImage::open(path, job.grid())).transpose()?;
+        let reference =
+            options.reference_image.as_deref().map(|path| ReferenceImage::open(path, job.grid(), rois)).transpose()?;
         let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
         let mut work = Work::new(options, &job, num_expected, rois.clone(), table, reference, uptake.of(&job)?);
         let mut feed = match (job.data().sweep(), follower) {

@@ -24,6 +24,8 @@ pub struct Parameter {
     pub kind: Kind,
     /// True if it affects data with these traits.
     pub is_for: fn(&Traits) -> bool,
+    /// Choice without which it has no effect: another parameter, and the name of its value.
+    pub needs: Option<(&'static Parameter, &'static str)>,
     /// True if the title of a run and the description in an image file contain its value.
     pub is_in_short_texts: bool,
 }
@@ -50,6 +52,10 @@ pub enum Kind {
         unit: &'static str,
         /// Value where no other is set; `None` = the parameter can be left out, and is.
         default: Option<f64>,
+        /// A usual value, from which a field of the window begins.
+        usual: f64,
+        /// Name of what takes its place where it is left out.
+        absent: &'static str,
     },
     /// One of several names.
     Choice {
@@ -150,6 +156,11 @@ impl Parameter {
         ParameterProblem::Value { key: self.key, value: value.to_string(), expected: self.expected() }
     }
 
+    /// Returns true if it has an effect with these values of the other parameters.
+    pub fn is_used(&self, parameters: &Parameters) -> bool {
+        self.needs.is_none_or(|(other, name)| parameters.value(other) == Some(Value::Name(name.to_owned())))
+    }
+
     /// Returns its values as text: "16 to 4096", "nearest, linear or cubic".
     pub fn expected(&self) -> String {
         match self.kind {
@@ -171,6 +182,7 @@ impl Parameter {
     /// Returns a value as the window shows it.
     pub fn text(&self, value: Option<&Value>) -> String {
         match (self.kind, value) {
+            (Kind::Number { absent, .. }, None) => absent.to_owned(),
             (_, None) => "none".to_owned(),
             (Kind::Choice { choices, .. }, Some(Value::Name(name))) => {
                 choices().iter().find(|choice| choice.key == name).map_or(name.as_str(), |choice| choice.label).to_owned()

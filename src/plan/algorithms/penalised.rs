@@ -20,7 +20,7 @@ pub static PRIOR: Parameter = Parameter {
     kind: Kind::Choice {
         choices: || {
             vec![
-                Choice { label: "relative differences", ..Choice::named("rdp") },
+                Choice { label: "relative diff. (RDP)", ..Choice::named("rdp") },
                 Choice::named("quadratic"),
                 Choice::named("log-cosh"),
             ]
@@ -28,6 +28,7 @@ pub static PRIOR: Parameter = Parameter {
         default: "rdp",
     },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: true,
 };
 
@@ -35,44 +36,48 @@ pub static PRIOR: Parameter = Parameter {
 pub static BETA: Parameter = Parameter {
     key: "beta",
     label: "Strength β",
-    help: "Strength of the penalty; 0 = none",
+    help: "Strength of the penalty: larger is smoother; 0 = none, the maximum of the likelihood",
     details: "Images are in counts per mm of line: of relative differences this is the β of software with voxel lengths times the \
               voxel size, mm. Default: 0.",
-    kind: Kind::Number { min: 0.0, max: 1e12, unit: "", default: Some(0.0) },
+    kind: Kind::Number { min: 0.0, max: 1e12, unit: "", default: Some(0.0), usual: 1.0, absent: "none" },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: true,
 };
 
 /// Parameter of relative differences.
 pub static GAMMA: Parameter = Parameter {
     key: "gamma",
-    label: "Edges γ",
-    help: "Relative differences: how little edges cost, from 0",
+    label: "Edge factor γ",
+    help: "Edge preservation of relative differences: the larger, the less a large difference costs",
     details: "Default: 2.",
-    kind: Kind::Number { min: 0.0, max: 1e6, unit: "", default: Some(2.0) },
+    kind: Kind::Number { min: 0.0, max: 1e6, unit: "", default: Some(2.0), usual: 2.0, absent: "none" },
     is_for: |_| true,
+    needs: Some((&PRIOR, "rdp")),
     is_in_short_texts: false,
 };
 
 /// Parameter of relative differences.
 pub static EPSILON: Parameter = Parameter {
     key: "epsilon",
-    label: "Floor ε",
-    help: "Relative differences: below this image value the penalty is quadratic",
+    label: "Offset ε",
+    help: "Relative differences: offset of the denominator; the penalty is quadratic where image values are well below it",
     details: "Default: a thousandth of the start image's maximum.",
-    kind: Kind::Number { min: 0.0, max: 1e12, unit: "", default: None },
+    kind: Kind::Number { min: 0.0, max: 1e12, unit: "counts/mm", default: None, usual: 1e-3, absent: "automatic" },
     is_for: |_| true,
+    needs: Some((&PRIOR, "rdp")),
     is_in_short_texts: false,
 };
 
 /// Parameter of log-cosh.
 pub static DELTA: Parameter = Parameter {
     key: "delta",
-    label: "Edges δ",
-    help: "log-cosh: differences beyond this image value cost in proportion, smaller ones as their square",
+    label: "Edge height δ",
+    help: "log-cosh: differences above it cost in proportion, smaller ones as their square",
     details: "Default: a hundredth of the start image's maximum.",
-    kind: Kind::Number { min: 1e-30, max: 1e12, unit: "", default: None },
+    kind: Kind::Number { min: 1e-30, max: 1e12, unit: "counts/mm", default: None, usual: 1e-2, absent: "automatic" },
     is_for: |_| true,
+    needs: Some((&PRIOR, "log-cosh")),
     is_in_short_texts: false,
 };
 
@@ -84,6 +89,7 @@ pub static KAPPA: Parameter = Parameter {
     details: "A pair of neighbours counts κ κ′ times: with κ another β is suitable than without. Default: auto.",
     kind: Kind::Choice { choices: || ["auto", "none"].map(Choice::named).into(), default: "auto" },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: true,
 };
 
@@ -91,43 +97,47 @@ pub static KAPPA: Parameter = Parameter {
 pub static DRAW_ORDER: Parameter = Parameter {
     key: "draw_order",
     label: "Subset order",
-    help: "SVRG: order of the subsets: random, or cofactor (far from the last, another step in each iteration)",
+    help: "SVRG: order of the subsets: random, or cofactor (equal strides, others in each iteration)",
     details: "Default: random, the same in every run.",
     kind: Kind::Choice { choices: || ["random", "cofactor"].map(Choice::named).into(), default: "random" },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: false,
 };
 
 /// Parameter of SVRG.
 pub static STEP_SIZE: Parameter = Parameter {
     key: "step_size",
-    label: "Step size",
-    help: "SVRG: step size of all steps",
+    label: "Step size τ",
+    help: "SVRG: step size of all steps; without one it shrinks from 3 to 0.5 by a table",
     details: "Default: 3 for 10 steps, 2 to number 100, 1.5 to 200, 1 to 300, then 0.5. Steps that lower the objective are halved.",
-    kind: Kind::Number { min: 1e-6, max: 1e3, unit: "", default: None },
+    kind: Kind::Number { min: 1e-6, max: 1e3, unit: "", default: None, usual: 1.0, absent: "by the table" },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: false,
 };
 
 /// Parameter of BSREM.
 pub static FIRST_STEP: Parameter = Parameter {
     key: "first_step",
-    label: "First step size",
-    help: "BSREM: step size of the first iteration",
+    label: "First step size α₀",
+    help: "BSREM: step size α₀ / (1 + η k) after k iterations",
     details: "Default: 1.",
-    kind: Kind::Number { min: 1e-6, max: 1e3, unit: "", default: Some(1.0) },
+    kind: Kind::Number { min: 1e-6, max: 1e3, unit: "", default: Some(1.0), usual: 1.0, absent: "none" },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: false,
 };
 
 /// Parameter of BSREM.
 pub static RELAXATION: Parameter = Parameter {
     key: "relaxation",
-    label: "Relaxation",
-    help: "BSREM: after k iterations steps are 1 + k times this shorter",
+    label: "Relaxation η",
+    help: "BSREM: the larger, the faster its steps shrink; step size α₀ / (1 + η k) after k iterations",
     details: "Default: 0.05.",
-    kind: Kind::Number { min: 0.0, max: 1e3, unit: "", default: Some(0.05) },
+    kind: Kind::Number { min: 0.0, max: 1e3, unit: "", default: Some(0.05), usual: 0.05, absent: "none" },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: false,
 };
 
@@ -162,6 +172,18 @@ pub(super) fn bsrem(parameters: &Parameters) -> AlgorithmSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_begin_with_a_possible_value() {
+        for parameter in SVRG_PARAMETERS.iter().chain(BSREM_PARAMETERS) {
+            if let Kind::Number { min, max, default, usual, .. } = parameter.kind {
+                assert!([Some(usual), default].into_iter().flatten().all(|value| (min..=max).contains(&value)), "{parameter:?}");
+            }
+        }
+        let log_cosh = Parameters::default().with_choice(&PRIOR, "log-cosh");
+        let used = |parameters: &Parameters| [&GAMMA, &EPSILON, &DELTA, &BETA].map(|parameter| parameter.is_used(parameters));
+        assert_eq!((used(&Parameters::default()), used(&log_cosh)), ([true, true, false, true], [false, false, true, true]));
+    }
 
     #[test]
     fn without_values_there_is_no_penalty_and_the_published_step_sizes() {

@@ -8,7 +8,7 @@ use super::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters};
 use super::penalised::{BSREM_PARAMETERS, SVRG_PARAMETERS, bsrem, svrg};
 use super::traits::{DataKind, Traits};
 use crate::operator::Interpolation;
-use crate::recon::{AlgorithmSpec, Baseline, FbpSettings, Filter, FilterSettings, SubsetOrder};
+use crate::recon::{AlgorithmSpec, AscentTuning, Baseline, FbpSettings, Filter, FilterSettings, PenaltySpec, SubsetOrder};
 use crate::scanner::epri::Order;
 use crate::text::either;
 
@@ -71,6 +71,24 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         method: Method::Iterative(|_| AlgorithmSpec::Em { subset_order: SubsetOrder::Sequential }),
     },
     AlgorithmEntry {
+        key: "svrg",
+        label: "SVRG",
+        help: "Maximum of a penalised likelihood by variance-reduced gradients of subsets: converges in a few iterations",
+        is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events),
+        has_subsets: true,
+        parameters: SVRG_PARAMETERS,
+        method: Method::Iterative(svrg),
+    },
+    AlgorithmEntry {
+        key: "bsrem",
+        label: "BSREM",
+        help: "Maximum of a penalised likelihood by relaxed steps over subsets: converges slowly",
+        is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events),
+        has_subsets: true,
+        parameters: BSREM_PARAMETERS,
+        method: Method::Iterative(bsrem),
+    },
+    AlgorithmEntry {
         key: "fbp",
         label: "FBP, one stage",
         help: "Filtered backprojection, voxel by voxel",
@@ -97,24 +115,6 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         parameters: &[],
         method: Method::AsRead,
     },
-    AlgorithmEntry {
-        key: "svrg",
-        label: "SVRG",
-        help: "Maximum of a penalised likelihood by gradients of subsets whose variance vanishes: converges in a few iterations",
-        is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events),
-        has_subsets: true,
-        parameters: SVRG_PARAMETERS,
-        method: Method::Iterative(svrg),
-    },
-    AlgorithmEntry {
-        key: "bsrem",
-        label: "BSREM",
-        help: "Maximum of a penalised likelihood by steps that shrink: converges slowly",
-        is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events),
-        has_subsets: true,
-        parameters: BSREM_PARAMETERS,
-        method: Method::Iterative(bsrem),
-    },
 ];
 
 /// Parameter of algorithms with subsets.
@@ -125,6 +125,7 @@ pub static SUBSET_ORDER: Parameter = Parameter {
     details: "Default: spaced; list-mode data: sequential.",
     kind: Kind::Choice { choices: || ["spaced", "sequential"].map(Choice::named).into(), default: "spaced" },
     is_for: |data| data.kind == DataKind::Projections,
+    needs: None,
     is_in_short_texts: false,
 };
 
@@ -138,6 +139,7 @@ pub static FILTER: Parameter = Parameter {
     details: "Default: three-point; continuous-wave data: rectangular.",
     kind: Kind::Choice { choices: filters, default: "three-point" },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: false,
 };
 
@@ -156,8 +158,9 @@ pub static CUTOFF: Parameter = Parameter {
     label: "Cut-off",
     help: "Cut-off as a fraction of the Nyquist frequency, 0 to 1",
     details: "sinc and hamming end at the cut-off; the others are truncated. Default: 1; continuous-wave data: 0.1.",
-    kind: Kind::Number { min: 0.001, max: 1.0, unit: "", default: None },
+    kind: Kind::Number { min: 0.001, max: 1.0, unit: "", default: None, usual: 0.5, absent: "none" },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: false,
 };
 
@@ -175,6 +178,7 @@ pub static BASELINE: Parameter = Parameter {
         default: "none",
     },
     is_for: |data| data.is_continuous_wave,
+    needs: None,
     is_in_short_texts: false,
 };
 
@@ -189,6 +193,7 @@ pub static INTERPOLATION: Parameter = Parameter {
         default: "linear",
     },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: false,
 };
 
@@ -203,6 +208,7 @@ pub static ORDER: Parameter = Parameter {
         default: "as-acquired",
     },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: false,
 };
 
@@ -214,6 +220,7 @@ pub static BLOCK: Parameter = Parameter {
     details: "Default: 16.",
     kind: Kind::Count { min: 1, max: 10_000, default: 16 },
     is_for: |_| true,
+    needs: None,
     is_in_short_texts: false,
 };
 
@@ -227,15 +234,15 @@ impl AlgorithmChoice {
     /// Maximum-likelihood expectation maximisation.
     pub const MLEM: Self = Self(&ALGORITHMS[1]);
     /// Filtered backprojection in one stage.
-    pub const FBP: Self = Self(&ALGORITHMS[2]);
+    pub const FBP: Self = Self(&ALGORITHMS[4]);
     /// Filtered backprojection in two stages.
-    pub const FBP_MULTISTAGE: Self = Self(&ALGORITHMS[3]);
+    pub const FBP_MULTISTAGE: Self = Self(&ALGORITHMS[5]);
     /// Images of another program as they are.
-    pub const AS_READ: Self = Self(&ALGORITHMS[4]);
+    pub const AS_READ: Self = Self(&ALGORITHMS[6]);
     /// Stochastic variance-reduced gradients.
-    pub const SVRG: Self = Self(&ALGORITHMS[5]);
+    pub const SVRG: Self = Self(&ALGORITHMS[2]);
     /// Block-sequential regularised expectation maximisation.
-    pub const BSREM: Self = Self(&ALGORITHMS[6]);
+    pub const BSREM: Self = Self(&ALGORITHMS[3]);
 
     /// Returns all.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -255,6 +262,17 @@ impl AlgorithmChoice {
     /// Returns its key.
     pub fn key(self) -> &'static str {
         self.0.key
+    }
+
+    /// Returns penalty and step size at the begin of a run with these parameters; `None` of an algorithm that does not climb.
+    pub fn tuning(self, parameters: &Parameters) -> Option<AscentTuning> {
+        let Method::Iterative(spec) = self.0.method else { return None };
+        match spec(parameters) {
+            AlgorithmSpec::Em { .. } => None,
+            AlgorithmSpec::Ascent { penalty: PenaltySpec { strength, gamma, .. }, .. } => {
+                Some(AscentTuning { strength, gamma, step_factor: 1.0 })
+            }
+        }
     }
 
     /// Returns the number of its stages, of filtered backprojection.

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::algorithms::parameters::Parameters;
+use crate::plan::algorithms::parameters::{Parameter, Parameters};
 use crate::plan::algorithms::registry::{AlgorithmChoice, AlgorithmEntry, filter_settings};
 use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::job::subsets::SubsetRecord;
-use crate::recon::{Baseline, FilterSettings, RaceReport};
+use crate::recon::{AscentTuning, Baseline, FilterSettings, RaceReport};
 use crate::text::counted;
 
 /// The algorithm that made an image. In JSON all fields are on one level.
@@ -20,9 +20,50 @@ pub struct AlgorithmRecord {
     /// Of filtered backprojection.
     #[serde(flatten)]
     pub fbp: Option<FbpRecord>,
+    /// Of one that climbs to a maximum: the step that made the image.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ascent: Option<AscentRecord>,
     /// Values of the algorithm's parameters.
     #[serde(flatten)]
     pub parameters: Parameters,
+}
+
+/// The record of a step that climbs to a maximum.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AscentRecord {
+    /// Newest objective whose image was made before, where the algorithm computes it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub objective: Option<ObjectiveRecord>,
+    /// Step size.
+    pub step_size: f64,
+    /// Number of times that the step size had been halved because the objective had fallen.
+    pub num_halved: usize,
+    /// Length of the step relative to that of the image.
+    pub update: f64,
+    /// Penalty and step factor from each step on at which they changed; empty where they never did.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub switched: Vec<TuningSpan>,
+}
+
+/// From one step on an algorithm that climbs had these settings.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TuningSpan {
+    /// The first of these steps, from 1.
+    pub from_subiteration: usize,
+    /// Settings of these steps.
+    #[serde(flatten)]
+    pub tuning: AscentTuning,
+}
+
+/// An objective data term − penalty.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObjectiveRecord {
+    /// Number of steps of its image.
+    pub of_subiteration: usize,
+    /// Σ (y ln ȳ − ȳ) over all data.
+    pub data_term: f64,
+    /// β R.
+    pub penalty: f64,
 }
 
 /// The record of an algorithm that iterates with a forward model.
@@ -104,8 +145,12 @@ impl AlgorithmRecord {
         if let Some(fbp) = &self.fbp {
             rows.push(("Kernel", fbp.kernel.to_string()));
         }
-        for parameter in self.entry().iter().flat_map(|entry| entry.parameters) {
+        let used = |parameter: &&&Parameter| parameter.is_used(&self.parameters);
+        for parameter in self.entry().iter().flat_map(|entry| entry.parameters).filter(used) {
             rows.push((parameter.label, parameter.text(self.parameters.value(parameter).as_ref())));
+        }
+        if let Some(span) = self.ascent.as_ref().and_then(|ascent| ascent.switched.last()) {
+            rows.push(("Changed while running", format!("{} since step {}", span.tuning, span.from_subiteration)));
         }
         if let Some(em) = &self.em {
             rows.push(("Start image", em.start_image.clone()));

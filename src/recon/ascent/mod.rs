@@ -7,6 +7,8 @@
 //! by the gradients of subsets: BSREM with steps that shrink, SVRG with gradients whose variance vanishes. Unlike EM they
 //! converge, also with subsets. Without a penalty they find the maximum of the likelihood.
 
+use std::fmt;
+
 mod bsrem;
 mod objective;
 mod order;
@@ -54,8 +56,44 @@ impl AscentMethod {
     }
 }
 
+/// Settings of an algorithm that climbs which can change between two of its steps.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct AscentTuning {
+    /// Strength β of the penalty, from 0.
+    pub strength: f64,
+    /// γ of relative differences, from 0.
+    pub gamma: f64,
+    /// Factor of all step sizes.
+    pub step_factor: f64,
+}
+
+impl fmt::Display for AscentTuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { strength, gamma, step_factor } = self;
+        write!(f, "β {strength}, γ {gamma}, steps × {step_factor}")
+    }
+}
+
+impl AscentTuning {
+    /// Returns the values that differ from others as text.
+    pub fn changes_from(self, before: Self) -> String {
+        let Self { strength, gamma, step_factor } = self;
+        let changes = [
+            (strength != before.strength).then(|| format!("β {strength}")),
+            (gamma != before.gamma).then(|| format!("γ {gamma}")),
+            (step_factor != before.step_factor).then(|| format!("steps × {step_factor}")),
+        ];
+        changes.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns true if both have the same objective.
+    pub fn has_same_penalty(self, other: Self) -> bool {
+        (self.strength, self.gamma) == (other.strength, other.gamma)
+    }
+}
+
 /// Report of a step that climbs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct AscentReport {
     /// Φ at the image *before* the step, where the step went through all data.
     pub objective: Option<ObjectiveValue>,
@@ -65,6 +103,8 @@ pub struct AscentReport {
     pub num_halved: usize,
     /// Length of the step relative to that of the image before it.
     pub update: f64,
+    /// Settings of the step.
+    pub tuning: AscentTuning,
 }
 
 #[cfg(test)]

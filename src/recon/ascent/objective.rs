@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::AscentReport;
+use super::{AscentReport, AscentTuning};
 use crate::algebra::{BackendError, Data, Image, ImageSpace, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
@@ -19,7 +19,7 @@ use crate::task::Task;
 const FLOOR: f32 = 1e-7;
 
 /// Φ by its terms.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ObjectiveValue {
     /// Σ (y ln ȳ − ȳ) over all data.
     pub log_likelihood: f64,
@@ -41,8 +41,13 @@ pub(super) struct Objective<B: EmKernels, M, S> {
     spec: PenaltySpec,
     /// Known once the algorithm has begun.
     penalty: Option<Penalty>,
-    /// The voxels of its pairs; `None` without a penalty.
+    /// κ, and the voxels of all pairs, once there has been a penalty.
+    kappa: Option<Arc<Volume>>,
     neighbours: Option<B::Neighbours>,
+    /// Largest value of the start image, from which the penalty follows; known then, too.
+    largest: f64,
+    /// Factor of all step sizes.
+    pub step_factor: f64,
     /// Coefficients of the start image, and whether they are those of a uniform one without a level; `None` once it has begun.
     start: Option<(Arc<Vec<f32>>, bool)>,
     readout: ImageReadout<B, S>,
@@ -91,7 +96,10 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
             of_sensitivity: exact,
             spec,
             penalty: None,
+            kappa: None,
             neighbours: None,
+            largest: 0.0,
+            step_factor: 1.0,
             start: Some((start, init.is_none())),
             backend,
             model,
@@ -104,7 +112,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
     }
 
     /// Computes the sensitivity, hands that of each subset to `keep`, and makes the start image 0 where no line passes. Without
-    /// an image to start at it is that of one iteration of OSEM. Then the penalty is known, too.
+    /// an image to start at it is that of one iteration of OSEM. Then the penalty is known, too, but for κ.
     pub fn begin(
         &mut self,
         order: &[usize],
@@ -144,37 +152,40 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         self.backend.masked(&mut self.scratch, &self.x, &self.sensitivity)?;
         std::mem::swap(&mut self.x, &mut self.scratch);
         let largest = f64::from(self.volume()?.range().1);
+        self.largest = largest;
+        self.penalty = self.spec.from_start(largest);
         self.backend.fill(&mut self.scratch, FLOOR * largest as f32)?;
         self.backend.masked(&mut self.floor, &self.scratch, &self.sensitivity)?;
         self.hold_above_floor()?;
-        self.begin_penalty(largest, order, stages, task)?;
         self.start = None;
         Ok(())
     }
 
-    /// Makes the penalty of a start image with this largest value.
-    fn begin_penalty(&mut self, largest: f64, order: &[usize], stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
-        self.penalty = self.spec.from_start(largest);
-        let kappa = match (&self.penalty, self.spec.kappa) {
-            (Some(_), Kappa::Auto) => Some(Arc::new(self.root_of_hessian_sums(order, stages, task)?)),
-            _ => None,
+    /// Makes κ and the neighbours of the first penalty, at the present image.
+    pub fn begin_penalty(&mut self, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
+        if self.penalty.is_none() || self.neighbours.is_some() {
+            return Ok(());
+        }
+        self.kappa = match self.spec.kappa {
+            Kappa::Auto => Some(Arc::new(self.root_of_hessian_sums(stages, task)?)),
+            Kappa::None => None,
         };
         let space = self.readout.space();
         if let (Some(penalty), Some(places)) = (&mut self.penalty, space.places()) {
-            penalty.kappa = kappa;
+            penalty.kappa = self.kappa.clone();
             self.neighbours = Some(self.backend.neighbours(penalty, places, space.grid().voxel_mm)?);
         }
         Ok(())
     }
 
     /// Returns √(H · 1) at the present image: H · 1 = Aᵀ (m² ⊙ y / ȳ² ⊙ A 1).
-    fn root_of_hessian_sums(&mut self, order: &[usize], stages: &mut StageTimes, task: &Task) -> Result<Volume, ReconError> {
+    fn root_of_hessian_sums(&mut self, stages: &mut StageTimes, task: &Task) -> Result<Volume, ReconError> {
         let all = self.all();
         let uniform = Arc::new(self.readout.space().uniform());
-        let data_len = order.iter().map(|&subset| self.model.data_len(subset)).max().unwrap_or(0);
+        let data_len = (0..self.num_subsets()).map(|subset| self.model.data_len(subset)).max().unwrap_or(0);
         let ones = self.backend.upload(uniform)?;
         let (mut other, mut own, mut sum) = (self.backend.zeros::<Data>(data_len)?, self.zeros()?, self.zeros()?);
-        for &subset in order {
+        for subset in 0..self.num_subsets() {
             stages.time(Stage::Sensitivity, || -> Result<(), ReconError> {
                 let Self { backend, model, of_sensitivity, x, data, .. } = self;
                 let len = model.data_len(subset);
@@ -201,7 +212,24 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
     /// Returns κ; `None` = 1.
     #[cfg(test)]
     pub fn kappa(&self) -> Option<&Volume> {
-        self.penalty.as_ref()?.kappa.as_deref()
+        self.kappa.as_deref()
+    }
+
+    /// Returns the settings of the next step.
+    pub fn tuning(&self) -> AscentTuning {
+        AscentTuning { strength: self.spec.strength, gamma: self.spec.gamma, step_factor: self.step_factor }
+    }
+
+    /// Changes them. Images that are not made of voxels stay without a penalty.
+    fn set_tuning(&mut self, tuning: AscentTuning) {
+        let AscentTuning { strength, gamma, step_factor } = tuning;
+        let strength = if self.readout.space().evaluated_len().is_some() { 0.0 } else { strength };
+        self.spec = PenaltySpec { strength, gamma, ..self.spec };
+        self.step_factor = step_factor;
+        if self.has_begun() {
+            let kappa = self.kappa.clone();
+            self.penalty = self.spec.from_start(self.largest).map(|penalty| Penalty { kappa, ..penalty });
+        }
     }
 
     pub fn num_subsets(&self) -> usize {
@@ -337,6 +365,9 @@ pub(super) trait Climb<B: EmKernels, M, S>: Send {
         stages: &mut StageTimes,
         task: &Task,
     ) -> Result<(usize, PoissonTerms, AscentReport), ReconError>;
+
+    /// Follows a change of the penalty, from the next step on.
+    fn penalty_changed(&mut self) {}
 }
 
 /// An algorithm that climbs.
@@ -358,6 +389,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algo
         if !self.objective.has_begun() {
             self.climb.begin(&mut self.objective, &mut stages, task)?;
         }
+        self.objective.begin_penalty(&mut stages, task)?;
         let (subset, terms, ascent) = self.climb.climb(&mut self.objective, self.num_steps, &mut stages, task)?;
         self.num_steps += 1;
         let num_subsets = self.objective.num_subsets();
@@ -410,6 +442,18 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algo
         // Lost additions would count as a gradient.
         if self.accumulations().contains(&accumulation) {
             self.objective.accumulation = accumulation;
+        }
+    }
+
+    fn tuning(&self) -> Option<AscentTuning> {
+        Some(self.objective.tuning())
+    }
+
+    fn set_tuning(&mut self, tuning: AscentTuning) {
+        let before = self.objective.tuning();
+        self.objective.set_tuning(tuning);
+        if !self.objective.tuning().has_same_penalty(before) {
+            self.climb.penalty_changed();
         }
     }
 

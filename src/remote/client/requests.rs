@@ -64,11 +64,11 @@ impl Client {
         let mut image = Vec::new();
         let request = match query {
             Query::Rois(run, rois) => SideRequest::Measure(run, Rois::from(&rois)),
-            Query::Compare(None) => SideRequest::CompareRun(None),
-            Query::Compare(Some(CompareWith::Run(run))) => SideRequest::CompareRun(Some(run)),
-            Query::Compare(Some(CompareWith::Image(StoredIterate { id, volume, .. }))) => {
+            Query::Compare(None, rois) => SideRequest::CompareRun(None, Rois::from(&rois)),
+            Query::Compare(Some(CompareWith::Run(run)), rois) => SideRequest::CompareRun(Some(run), Rois::from(&rois)),
+            Query::Compare(Some(CompareWith::Image(StoredIterate { id, volume, .. })), rois) => {
                 image = pack(volume.as_slice());
-                SideRequest::CompareImage { id, grid: volume.grid.clone() }
+                SideRequest::CompareImage { id, grid: volume.grid.clone(), rois: Rois::from(&rois) }
             }
             Query::Peaks(run, line) => SideRequest::MeasurePeaks(run, line),
         };

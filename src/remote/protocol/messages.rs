@@ -64,11 +64,12 @@ pub enum SideRequest {
     /// [`Session::measure`](crate::session::Session::measure).
     Measure(RunId, Rois),
     /// [`Session::compare_with`](crate::session::Session::compare_with) a run; `None` ends the comparison.
-    CompareRun(Option<RunId>),
+    CompareRun(Option<RunId>, Rois),
     /// [`Session::compare_with`](crate::session::Session::compare_with) an image, which is the payload.
     CompareImage {
         id: IterateId,
         grid: Grid,
+        rois: Rois,
     },
     /// [`Session::measure_peaks`](crate::session::Session::measure_peaks).
     MeasurePeaks(RunId, Option<PeakLine>),

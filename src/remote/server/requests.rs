@@ -60,12 +60,14 @@ impl ServerSession {
     fn handle_side_request(&mut self, request: SideRequest, payload: &[u8]) -> Result<(), RemoteError> {
         match request {
             SideRequest::Measure(run, rois) => self.with_regions(&rois, |session, rois| session.measure(run, rois))?,
-            SideRequest::CompareRun(reference) => self.session.compare_with(reference.map(CompareWith::Run)),
-            SideRequest::CompareImage { id, grid } => {
+            SideRequest::CompareRun(reference, rois) => {
+                self.with_regions(&rois, |session, rois| session.compare_with(reference.map(CompareWith::Run), rois))?;
+            }
+            SideRequest::CompareImage { id, grid, rois } => {
                 let image = image(grid, payload)?;
                 let extremes = image.extremes();
                 let reference = StoredIterate { id, extremes, volume: Arc::new(image) };
-                self.session.compare_with(Some(CompareWith::Image(reference)));
+                self.with_regions(&rois, |session, rois| session.compare_with(Some(CompareWith::Image(reference)), rois))?;
             }
             SideRequest::MeasurePeaks(run, line) if line.is_none_or(is_valid) => self.session.measure_peaks(run, line),
             SideRequest::MeasurePeaks(..) => return Err(RemoteError::invalid("a line of many kilometres")),

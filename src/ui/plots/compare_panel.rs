@@ -4,9 +4,11 @@
 use std::time::Duration;
 
 use egui::{RichText, Ui};
+use strum::VariantArray as _;
 
+use super::convergence_plot::convergence_ui;
 use super::curve_plot::{CurvePlot, unfiltered_ui};
-use super::plot_options::PlotAction;
+use super::plot_options::{CompareCurves, PlotAction};
 use super::plots_view::PlotsView;
 use crate::session::Comparison;
 use crate::ui::run::action::RunAction;
@@ -17,6 +19,7 @@ use crate::ui::run::run_view::RunView;
 use crate::ui::run::runs::Runs;
 use crate::ui::widgets::elided::{fitted, text_width};
 use crate::ui::widgets::fields::menu;
+use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::sheet::{Sheet, bar_width, width_of};
 use crate::ui::widgets::{format, theme};
 
@@ -36,7 +39,11 @@ pub enum CompareAction {
 pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<CompareAction>) {
     let live = &runs.active().live;
     let reference = runs.reference().filter(|reference| reference.is_for(live.run));
-    let width = if reference.is_some() { 0.55 * ui.available_width() } else { ui.available_width() };
+    let of_table = match view.options.compare {
+        CompareCurves::Similarity => 0.55,
+        CompareCurves::Convergence => 0.5,
+    };
+    let width = if reference.is_some() { of_table * ui.available_width() } else { ui.available_width() };
     ui.horizontal_top(|ui| {
         let size = egui::vec2(width, ui.available_height());
         ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
@@ -51,7 +58,20 @@ pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, actions: &mu
         });
         if let Some(reference) = reference {
             let mut own = Vec::new();
-            curves_ui(view, reference, ui, &mut own);
+            ui.vertical(|ui| {
+                ui.horizontal(|ui| {
+                    for &compare in CompareCurves::VARIANTS {
+                        let [text, help] = compare.text();
+                        if ui.selectable_label(view.options.compare == compare, text).on_hover_text(help).clicked() {
+                            own.push(view.edit(|options| options.compare = compare));
+                        }
+                    }
+                });
+                match view.options.compare {
+                    CompareCurves::Similarity => curves_ui(view, reference, ui, &mut own),
+                    CompareCurves::Convergence => convergence_ui(live, view, ui, &mut own),
+                }
+            });
             actions.extend(own.into_iter().map(CompareAction::Plot));
         }
     });
@@ -87,6 +107,9 @@ fn choice_ui(runs: &Runs, ui: &mut Ui, actions: &mut Vec<RunAction>) {
                 ui.selectable_value(&mut chosen, Some(choice), title);
             }
             ui.label(RichText::new("Pinned iterates are listed, too").small().weak());
+            if ui.button("Image of a file…").clicked() {
+                actions.push(RunAction::Ask(FileTask::ReferenceImage));
+            }
         });
     });
     if chosen != reference {
@@ -120,7 +143,16 @@ fn why_none(live: &LiveRun, reference: Option<&Reference>) -> Option<String> {
     if !reference.is_for(live.run) {
         return Some("This run is the reference: the next run is compared with it.".into());
     }
-    let grid = live.info.as_ref()?.job.grid();
+    let info = live.info.as_ref()?;
+    let unit = info.job.iteration_scheme().unit;
+    if reference.unit != unit {
+        return Some(format!(
+            "The images are in {}, those of the reference in {}: choose a reference in the same unit.",
+            unit.label(),
+            reference.unit.label()
+        ));
+    }
+    let grid = info.job.grid();
     (!reference.grid.same_as(grid)).then(|| {
         let (here, there) = (grid.text(), reference.grid.text());
         format!("Only images on the same grid can be compared: these have {here}, those of the reference {there}.")
@@ -185,6 +217,7 @@ fn results(runs: &[&RunView], axis_value: f64, view: &PlotsView) -> Vec<Row> {
             Duration::try_from_secs_f64(made.times.elapsed_secs).ok().map(format::duration).filter(|_| show_timings)
         }),
         row("log-likelihood", &|view| at(&view.curves().log_likelihood, end(view)).map(format::whole)),
+        row("objective", &|view| at(&view.curves().objective, end(view)).map(format::whole)),
         row("NSR, %", &|view| number(noise(view.curves()), view)),
     ];
     let mut of_rois = |title: &str, factor: f64, of: fn(&Curves) -> &Vec<Series>| {
@@ -316,16 +349,31 @@ mod tests {
         let words = |live: &LiveRun, reference| {
             let reference = Some(reference);
             let [correlation, relative_difference] = [0.5, 0.1];
-            let comparison =
-                Comparison { iteration: 12, subiteration: 12, reference, is_fixed: false, correlation, relative_difference };
+            let comparison = Comparison {
+                iteration: 12,
+                subiteration: 12,
+                reference,
+                is_fixed: false,
+                correlation,
+                relative_difference,
+                convergence: None,
+            };
             images_in_words(live, None, &comparison)
         };
         assert_eq!(words(&live, [12, 168]), "both after 12 iterations");
         assert_eq!(words(&live, [9, 9]), "after 12 iterations, with the reference's last image, after 9 iterations");
         let grid = Grid::centred([4; 3], [1.0; 3]).unwrap();
         let (choice, course) = (ReferenceChoice::run(2), IterationScheme::ITERATIONS);
-        let reference =
-            Reference { choice, run_number: 2, subiteration: None, title: String::new(), grid, course, has_race: false };
+        let reference = Reference {
+            choice,
+            run_number: 2,
+            subiteration: None,
+            title: String::new(),
+            grid,
+            course,
+            has_race: false,
+            unit: course.unit,
+        };
         assert!(why_none(&live, None).unwrap().starts_with("Choose a run"));
         assert!(why_none(&live, Some(&reference)).unwrap().starts_with("This run is the reference"));
         // One of its own iterates can be its reference.

@@ -10,7 +10,7 @@ use super::plot_options::{PlotAction, PlotToSave};
 use super::plots_view::PlotsView;
 use crate::data::ValueScale;
 use crate::report;
-use crate::ui::run::curves::{Curves, Series};
+use crate::ui::run::curves::{Curves, Pieces, Series};
 use crate::ui::run::live::Mark;
 use crate::ui::widgets::format;
 use crate::ui::widgets::picture_area::PictureArea;
@@ -177,6 +177,14 @@ impl CurvesUi<'_, '_> {
         plot::curve(self.plot, name, &positions, colour, width);
     }
 
+    /// Draws a curve with gaps; its name is at the last piece.
+    pub fn pieces(&mut self, name: &str, pieces: &Pieces, colour: Color32, width: f32) {
+        for piece in pieces {
+            self.ends.retain(|end| end.name != name);
+            self.curve(name, piece, colour, width);
+        }
+    }
+
     /// Returns points in the unit of the plot.
     fn scaled<'p>(&self, points: &'p [[f64; 2]]) -> Cow<'p, [[f64; 2]]> {
         if self.factor == 1.0 {
@@ -293,6 +301,7 @@ fn marks(plot: &mut PlotUi, view: &PlotsView, x: Scale, colours: &Colours) {
     for (at, mark) in &view.curves.marks {
         let (name, colour) = match mark {
             Mark::Accumulation(accumulation) => (format!("{accumulation} from here"), colours.accumulation_mark),
+            Mark::Tuning(changes) => (format!("{changes} from here"), colours.accumulation_mark),
             Mark::Branch => ("ROIs edited".to_owned(), colours.branch_mark),
             Mark::Rule(words) => (words.clone(), colours.shown_mark),
         };
@@ -332,6 +341,10 @@ fn mark_labels(
             Mark::Accumulation(accumulation) => {
                 words += &format!("; from iteration {} on {accumulation}", format::short_number(*at));
                 (accumulation.to_string(), colours.accumulation_mark)
+            }
+            Mark::Tuning(changes) => {
+                words += &format!("; from iteration {} on {changes}", format::short_number(*at));
+                (changes.clone(), colours.accumulation_mark)
             }
         };
         let Some(at) = x.position(*at) else { continue };

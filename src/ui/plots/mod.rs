@@ -3,6 +3,7 @@
 
 pub mod activity_plot;
 pub mod compare_panel;
+pub mod convergence_plot;
 pub mod curve_plot;
 pub mod lesions;
 pub mod model;

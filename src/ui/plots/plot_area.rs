@@ -11,6 +11,7 @@ use super::profile_plot::profile_ui;
 use super::trajectory_plot::trajectory_ui;
 use crate::data::{Roi, RoiRole};
 use crate::ui::run::curves::{Curves, Series};
+use crate::ui::widgets::fields::name_menu;
 use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{Scale, within};
 use crate::ui::widgets::theme;
@@ -152,20 +153,36 @@ fn rois_ui<'a>(
     plot.show(ui, actions, move |curves| curves.of_rois(of, false));
 }
 
+/// Largest number of curves to choose from in a row.
+const MAX_IN_A_ROW: usize = 3;
+
 /// Draws the selected curve of the likelihood: its value, its gain, or the residual.
 fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
+    let chosen = Some(view.options.likelihood).filter(|chosen| chosen.is_of(view.curves)).unwrap_or_default();
+    let choices: Vec<LikelihoodCurves> = LikelihoodCurves::VARIANTS.iter().copied().filter(|of| of.is_of(view.curves)).collect();
     head_ui(ui, |ui| {
-        for &likelihood in LikelihoodCurves::VARIANTS {
-            let [words, help] = likelihood.text();
-            let is_chosen = view.options.likelihood == likelihood;
-            if ui.selectable_label(is_chosen, words).on_hover_text(help).clicked() {
-                actions.push(view.edit(|options| options.likelihood = likelihood));
+        let mut next = chosen;
+        let mut choices_ui = |ui: &mut Ui| {
+            for &choice in &choices {
+                let [text, help] = choice.text();
+                ui.selectable_value(&mut next, choice, text).on_hover_text(help);
             }
+        };
+        // More of them have no room in a row.
+        if choices.len() > MAX_IN_A_ROW {
+            let name = format!("Curves: {}", chosen.text()[0]);
+            let menu = egui::ComboBox::from_id_salt("likelihood curves").selected_text(chosen.text()[0]);
+            name_menu(&menu.show_ui(ui, choices_ui).response, &name);
+        } else {
+            choices_ui(ui);
         }
-        let recent = match view.options.likelihood {
+        if next != chosen {
+            actions.push(view.edit(|options| options.likelihood = next));
+        }
+        let recent = match chosen {
             LikelihoodCurves::Value => Some(&view.curves.log_likelihood),
-            LikelihoodCurves::Gain => None,
             LikelihoodCurves::Residual => Some(&view.curves.residual),
+            _ => None,
         };
         if let Some(text) = recent.and_then(|points| omission(points)) {
             ui.add(egui::Label::new(RichText::new(text).small().weak()).truncate());
@@ -173,7 +190,10 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     });
     let colour = ui.visuals().strong_text_color();
     let weak = ui.visuals().weak_text_color();
-    match view.options.likelihood {
+    match chosen {
+        LikelihoodCurves::Objective | LikelihoodCurves::Update | LikelihoodCurves::StepSize => {
+            ascent_ui(chosen, view, ui, actions)
+        }
         LikelihoodCurves::Value => {
             let mut plot = CurvePlot::new(view, "likelihood", "log-likelihood", "");
             plot = match view.curves.log_likelihood[..] {
@@ -200,6 +220,37 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
             plot.show(ui, actions, move |curves| {
                 curves.plot.hline(HLine::new("noise alone", 1.0).color(weak).style(LineStyle::dashed_dense()));
                 lately_ui(curves, "residual", |of| &of.residual, colour);
+            });
+        }
+    }
+}
+
+/// Draws the selected curve of an algorithm that climbs: objective, size of the update, or step size.
+fn ascent_ui(chosen: LikelihoodCurves, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
+    let colours = theme::colours(ui.visuals());
+    let (strong, weak) = (ui.visuals().strong_text_color(), ui.visuals().weak_text_color());
+    match chosen {
+        LikelihoodCurves::Update => {
+            let plot = CurvePlot::scaled(view, "update", "update of the image", "%", Scale::Logarithmic);
+            plot.show(ui, actions, move |curves| curves.with_kept("update", |of| &of.update, strong, 1.8));
+        }
+        LikelihoodCurves::StepSize => {
+            CurvePlot::new(view, "step size", "step size", "").including([0.0]).show(ui, actions, move |curves| {
+                curves.curve("times halved", &view.curves.num_halved, colours.warning, 1.2);
+                curves.with_kept("step size", |of| &of.step_size, strong, 1.8);
+            });
+        }
+        _ => {
+            let plot = CurvePlot::new(view, "objective", "change of the objective", "").including([0.0, 1.0]);
+            plot.show(ui, actions, move |curves| {
+                curves.pieces("− penalty", &view.curves.penalty_change, colours.warning, 1.2);
+                curves.pieces("data term", &view.curves.data_term_change, weak, 1.2);
+                for (index, kept) in view.kept.iter().enumerate() {
+                    for piece in &kept.curves.objective_change {
+                        curves.kept_curve(index, "objective", piece, strong);
+                    }
+                }
+                curves.pieces("objective", &view.curves.objective_change, strong, 1.8);
             });
         }
     }

@@ -1,6 +1,7 @@
 //! Which curves the plots show, and how.
 
 use crate::report;
+use crate::ui::run::curves::Curves;
 use crate::ui::slices::action::ViewAction;
 use crate::ui::widgets::format;
 use crate::ui::widgets::picture_area::PictureArea;
@@ -71,19 +72,66 @@ pub enum LikelihoodCurves {
     Gain,
     /// Residual of the data relative to the expected counts.
     Residual,
+    /// Objective of an algorithm that climbs.
+    Objective,
+    /// Size of its updates.
+    Update,
+    /// Its step size.
+    StepSize,
 }
 
 impl LikelihoodCurves {
+    /// True if a run with these curves has it.
+    pub fn is_of(self, curves: &Curves) -> bool {
+        match self {
+            LikelihoodCurves::Value | LikelihoodCurves::Gain | LikelihoodCurves::Residual => true,
+            LikelihoodCurves::Objective => !curves.objective.is_empty(),
+            LikelihoodCurves::Update | LikelihoodCurves::StepSize => !curves.update.is_empty(),
+        }
+    }
+
     /// Returns name and tooltip.
     pub fn text(self) -> [&'static str; 2] {
         match self {
             LikelihoodCurves::Value => {
                 ["Likelihood", "Log-likelihood Σ (y ln e − e) over all data y, e being the counts that the image makes expect"]
             }
+            LikelihoodCurves::Objective => [
+                "Objective",
+                "Objective Φ = data term − penalty: its change since the first pass through all data, and the parts of both terms. The data term is Σ (y ln e − e), the penalty β R",
+            ],
+            LikelihoodCurves::Update => ["Update", "Length of each step relative to that of the image, on a logarithmic scale"],
+            LikelihoodCurves::StepSize => {
+                ["Step size", "Step size, and the number of times that it was halved because the objective had fallen"]
+            }
             LikelihoodCurves::Gain => ["Gain", "Increase of the log-likelihood per iteration, on a logarithmic scale"],
             LikelihoodCurves::Residual => [
                 "Residual",
                 "Residual Σ (y − e)² / Σ e over all data y, e being the counts that the image makes expect. Where counts differ from the model by their Poisson noise alone it is 1; far above, the image does not fit the data, and below, it fits their noise",
+            ],
+        }
+    }
+}
+
+/// Curves of the comparison with a reference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompareCurves {
+    /// Correlation and relative difference.
+    #[default]
+    Similarity,
+    /// Distance from a converged image.
+    Convergence,
+}
+
+impl CompareCurves {
+    /// Returns name and tooltip.
+    pub fn text(self) -> [&'static str; 2] {
+        match self {
+            CompareCurves::Similarity => ["Similarity", "Correlation and relative difference over all voxels"],
+            CompareCurves::Convergence => [
+                "Convergence",
+                "Distance from the reference as a converged image, relative to the mean of its background (PETRIC): root mean square error over the object (above 5 % of the maximum) and over the background ROIs at most 1 %, largest error of the mean of a hot or cold ROI at most 0.5 %. Converged: ten images in a row. A reference run counts by its last image",
             ],
         }
     }
@@ -108,6 +156,8 @@ pub struct PlotOptions {
     pub contrast: ContrastCurves,
     /// Curves of the log-likelihood.
     pub likelihood: LikelihoodCurves,
+    /// Curves of the comparison with a reference.
+    pub compare: CompareCurves,
     /// Curves of the line profile.
     pub profile: ProfileCurves,
     /// Distance from the profile's start of the peak that was chosen, mm.

@@ -134,7 +134,7 @@ fn curves_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
                     ui.label(RichText::new(title).small().strong());
                     CurvePlot::new(view, title, label, "%").including([race_free]).show(ui, actions, |plot| {
                         for (name, pieces, colour) in curves {
-                            pieces.iter().for_each(|points| plot.curve(name, points, *colour, 1.8));
+                            plot.pieces(name, pieces, *colour, 1.8);
                         }
                     });
                 });

@@ -5,6 +5,7 @@ use super::form::settings::SettingsForm;
 use super::form::stop_form::StopForm;
 use super::reference::ReferenceChoice;
 use crate::operator::Accumulation;
+use crate::recon::AscentTuning;
 use crate::session::RunId;
 use crate::ui::widgets::file_task::FileTask;
 
@@ -27,6 +28,8 @@ pub enum RunAction {
     Stop,
     /// Adds so from now on.
     SetAccumulation(Accumulation),
+    /// Climbs with this penalty and step size from now on.
+    SetTuning(AscentTuning),
     /// The form after an edit.
     EditForm(Box<SettingsForm>),
     /// The rules to stop by after an edit; they hold at once.

@@ -9,8 +9,8 @@ use super::live::{LiveRun, Mark, Peaks};
 use super::roi_branches::{Branch, RoiPoint};
 use super::thinning::thinned;
 use crate::data::{Roi, RoiRole};
-use crate::measure::{NoPeakWidth, PeakWidth};
-use crate::recon::RaceReport;
+use crate::measure::{Convergence, NoPeakWidth, PeakWidth};
+use crate::recon::{AscentReport, AscentTuning, ObjectiveValue, RaceReport};
 use crate::session::{Comparison, background_nsr, roi_numbers};
 use crate::statistics::mean;
 use crate::ui::widgets::theme;
@@ -70,6 +70,20 @@ pub struct Curves {
     pub likelihood_gain: Vec<[f64; 2]>,
     /// Residual of the data relative to the expected counts.
     pub residual: Vec<[f64; 2]>,
+    /// Objective Φ of an algorithm that climbs, where a step went through all data.
+    pub objective: Vec<[f64; 2]>,
+    /// Change of Φ since the first of them; a piece for each penalty.
+    pub objective_change: Pieces,
+    /// Part of the data term in that change.
+    pub data_term_change: Pieces,
+    /// Part of the penalty in that change, negative where the penalty has grown.
+    pub penalty_change: Pieces,
+    /// Length of each step of such an algorithm relative to that of the image, %.
+    pub update: Vec<[f64; 2]>,
+    /// Its step size.
+    pub step_size: Vec<[f64; 2]>,
+    /// Number of times that the step size has been halved.
+    pub num_halved: Vec<[f64; 2]>,
     /// Mean of each ROI, for runs without likelihood.
     pub mean: Vec<Series>,
     /// Loss of each step's backprojection to the race condition, %; a piece for each series of non-atomic steps.
@@ -86,6 +100,12 @@ pub struct Curves {
     pub difference: Vec<[f64; 2]>,
     /// Relative difference from the images of `correlation_with_last`, %.
     pub difference_with_last: Vec<[f64; 2]>,
+    /// Distance from the reference as a converged image ([`Convergence`]), %: root mean square error over the object.
+    pub object_rmse: Vec<[f64; 2]>,
+    /// The same over the background regions, %.
+    pub background_rmse: Vec<[f64; 2]>,
+    /// Largest error of the mean of a region, %.
+    pub region_error: Vec<[f64; 2]>,
     /// Full width at half maximum of each peak of the profile, mm.
     pub fwhm: Vec<PeakCurve>,
     /// Marks: (iterations, event).
@@ -111,6 +131,7 @@ impl Curves {
         curves.likelihood_gain = thinned(&gains).copied().collect();
         let residual = live.before_iterations(|step| step.residual);
         curves.residual = thinned(&residual).map(|[step, value]| [at(*step), *value]).collect();
+        curves.add_ascent(live);
         let compared: Vec<&Comparison> = live.comparisons.values().collect();
         let (same, last): (Vec<_>, Vec<_>) = compared.into_iter().partition(|found| found.is_fixed || found.is_of_same_number());
         let points = |of: &[&Comparison], value: fn(&Comparison) -> f64| -> Vec<[f64; 2]> {
@@ -120,6 +141,15 @@ impl Curves {
         (curves.correlation, curves.correlation_with_last) =
             (points(&same, |found| found.correlation), points(&last, |found| found.correlation));
         (curves.difference, curves.difference_with_last) = (points(&same, difference), points(&last, difference));
+        let converging: Vec<(usize, Convergence)> =
+            live.comparisons.values().filter_map(|found| Some((found.subiteration, found.convergence?))).collect();
+        let measure = |value: fn(&Convergence) -> Option<f64>| -> Vec<[f64; 2]> {
+            let points = thinned(&converging);
+            points.filter_map(|(step, found)| Some([at(*step as f64), 100.0 * value(found)?])).collect()
+        };
+        curves.object_rmse = measure(|found| Some(found.object_rmse));
+        curves.background_rmse = measure(|found| Some(found.background_rmse));
+        curves.region_error = measure(|found| found.region_error);
         curves.fwhm = fwhm_curves(&live.peaks).into_iter().map(|peak| peak.on_axis(at)).collect();
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
         let races: Vec<(usize, Option<RaceReport>)> = live.steps.values().map(|step| (step.subiteration, step.race)).collect();
@@ -134,6 +164,33 @@ impl Curves {
             curves.level.push(piece(|race| race.level));
         }
         curves
+    }
+
+    fn add_ascent(&mut self, live: &LiveRun) {
+        let at = |step: usize| live.axis_value(step as f64);
+        let steps: Vec<(usize, AscentReport)> =
+            live.steps.values().filter_map(|step| Some((step.subiteration, step.ascent?))).collect();
+        let points = |value: fn(&AscentReport) -> f64| -> Vec<[f64; 2]> {
+            thinned(&steps).map(|(step, ascent)| [at(*step), value(ascent)]).collect()
+        };
+        self.update = points(|ascent| 100.0 * ascent.update);
+        self.step_size = points(|ascent| ascent.step_size);
+        self.num_halved = points(|ascent| ascent.num_halved as f64);
+        // Φ belongs to the image before its step.
+        let before =
+            |(step, ascent): &(usize, AscentReport)| Some((at(step.saturating_sub(1)), ascent.tuning, ascent.objective?));
+        let values: Vec<(f64, AscentTuning, ObjectiveValue)> = steps.iter().filter_map(before).collect();
+        self.objective = thinned(&values).map(|(at, _, value)| [*at, value.total()]).collect();
+        // Those of different penalties do not compare.
+        for piece in values.chunk_by(|(_, before, _), (_, after, _)| before.has_same_penalty(*after)) {
+            let (_, _, first) = piece[0];
+            let change = |of: fn(ObjectiveValue) -> f64| -> Vec<[f64; 2]> {
+                thinned(piece).map(|(at, _, value)| [*at, of(*value) - of(first)]).collect()
+            };
+            self.objective_change.push(change(ObjectiveValue::total));
+            self.data_term_change.push(change(|value| value.log_likelihood));
+            self.penalty_change.push(change(|value| -value.penalty));
+        }
     }
 
     fn add_branch(&mut self, live: &LiveRun, branch: &Branch, steps: &BTreeSet<usize>, is_earlier: bool) {

@@ -10,7 +10,7 @@ use crate::data::{Modality, Roi};
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{IterationScheme, Provenance, StartInfo};
-use crate::recon::{Explained, RaceReport};
+use crate::recon::{AscentTuning, Explained, RaceReport};
 use crate::session::{
     Comparison, EndReason, Event, EventKind, IterateReport, PeakLine, PeaksPoint, RunId, RunRecord, RunTable, StepFigures,
 };
@@ -84,6 +84,8 @@ impl Peaks {
 pub enum Mark {
     /// Switch to another accumulation.
     Accumulation(Accumulation),
+    /// Change of penalty or step size, as text.
+    Tuning(String),
     /// Edit of the ROIs.
     Branch,
     /// Stop rule that was met, as text.
@@ -107,6 +109,8 @@ pub struct LiveRun {
     set_up: Option<(Instant, &'static str, Task)>,
     /// Provenance of each image.
     record: Option<RunRecord>,
+    /// Penalty and step size that were requested for the next step.
+    pub requested_tuning: Option<AscentTuning>,
     /// Newest step.
     pub last: Option<IterateReport>,
     /// Part of the data that the image after the last iteration explains.
@@ -244,6 +248,11 @@ impl LiveRun {
         if before.is_some_and(|accumulation| accumulation != report.accumulation) {
             self.marks.push((report.subiteration - 1, Mark::Accumulation(report.accumulation)));
         }
+        if let Some((before, now)) = self.reported_tuning().zip(report.ascent.map(|ascent| ascent.tuning))
+            && before != now
+        {
+            self.marks.push((report.subiteration - 1, Mark::Tuning(now.changes_from(before))));
+        }
         if let Some(record) = &mut self.record {
             record.add(report);
         }
@@ -251,7 +260,9 @@ impl LiveRun {
         self.mark_edit(is_new);
         self.stages.add(report, &self.iteration_scheme());
         self.steps.insert(report.subiteration, report.into());
-        limit(&mut self.steps, |step| step.log_likelihood.is_some());
+        limit(&mut self.steps, |step| {
+            step.log_likelihood.is_some() || step.ascent.is_some_and(|ascent| ascent.objective.is_some())
+        });
         self.recent_steps.push_back((report.subiteration, report.elapsed));
         while self.recent_steps.len() > 2 * self.num_subsets().max(8) {
             self.recent_steps.pop_front();
@@ -335,6 +346,13 @@ impl LiveRun {
         Some(self.record.as_ref()?.provenance(subiteration, self.target, post_filter_mm))
     }
 
+    /// Returns how many of the newest images in a row are close enough to the reference, and the first of them.
+    pub fn close_images(&self) -> Option<(usize, &Comparison)> {
+        let is_close = |found: &&Comparison| found.convergence.is_some_and(|convergence| convergence.is_close());
+        let close: Vec<&Comparison> = self.comparisons.values().rev().take_while(is_close).collect();
+        Some((close.len(), *close.last()?))
+    }
+
     /// Returns the displayed number and a summary of the settings; `None` before the set-up.
     pub fn title(&self) -> Option<String> {
         let provenance = self.provenance(self.progress().0, None)?;
@@ -344,6 +362,19 @@ impl LiveRun {
     /// Returns the accumulation of the step that made the image after this number of steps.
     pub fn accumulation_of(&self, subiteration: usize) -> Option<Accumulation> {
         Some(self.record.as_ref()?.accumulation_of(subiteration))
+    }
+
+    /// Returns penalty and step size of the newest step, before the first those of the settings; `None` for an algorithm that does
+    /// not climb.
+    pub fn reported_tuning(&self) -> Option<AscentTuning> {
+        let settings = &self.info.as_ref()?.job.settings;
+        let reported = self.last.as_ref().and_then(|last| last.ascent).map(|ascent| ascent.tuning);
+        reported.or_else(|| settings.algorithm.tuning(&settings.parameters))
+    }
+
+    /// Returns penalty and step size of the next step.
+    pub fn tuning(&self) -> Option<AscentTuning> {
+        self.requested_tuning.or_else(|| self.reported_tuning())
     }
 
     /// Returns the accumulation in use.
@@ -370,6 +401,7 @@ mod tests {
             explained: None,
             accumulation,
             race: None,
+            ascent: None,
             stages: StageTimes::default(),
             elapsed: Duration::from_millis(500 * subiteration as u64),
             branch: 1,

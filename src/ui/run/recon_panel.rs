@@ -9,6 +9,7 @@ use super::form::forecast::secs_per_iteration;
 use super::form::forms::Forms;
 use super::form::settings_panel::{SettingsView, by, settings_ui};
 use super::form::stop_form::stop_form_ui;
+use super::form::tuning::tuning_ui;
 use super::form::variations::variations;
 use super::live::{LiveRun, RunState};
 use crate::data::Roi;
@@ -85,6 +86,7 @@ pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     explained_ui(view, ui);
     ui.add_space(2.0);
     accumulation_ui(view, ui, actions);
+    actions.extend(tuning_ui(view.live, ui).map(RunAction::SetTuning));
     if view.iteration_scheme().by_iteration {
         let edited = stop_form_ui(&view.forms.stop, view.rois, ui);
         actions.extend(edited.map(|form| RunAction::EditStopForm(Box::new(form))));

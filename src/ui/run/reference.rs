@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::displayed_image::DisplayedImage;
 use super::post_filter::PostFilter;
-use crate::data::Volume;
+use crate::data::{IterateId, Unit, Volume};
 use crate::geometry::Grid;
 use crate::plan::IterationScheme;
 use crate::session::{CompareWith, ReferenceId, RunId, Session, StoredIterate};
@@ -24,6 +24,9 @@ impl ReferenceChoice {
     pub fn run(run: RunId) -> Self {
         Self { run, number: None }
     }
+
+    /// Choice of an image of a file.
+    pub const FILE: Self = Self { run: IterateId::FILE.run, number: Some(0) };
 
     /// Returns the name of the choice, for the displayed number of its run.
     pub fn text(&self, run_number: RunId, course: &IterationScheme) -> String {
@@ -48,11 +51,32 @@ pub struct Reference {
     pub grid: Grid,
     /// Iteration scheme of the run.
     pub course: IterationScheme,
+    /// Unit of its images.
+    pub unit: Unit,
     /// True if some step lost additions.
     pub has_race: bool,
 }
 
 impl Reference {
+    /// Returns the reference of an image of a file of this name.
+    pub fn of_file(name: String, volume: &Volume) -> Self {
+        Self {
+            choice: ReferenceChoice::FILE,
+            run_number: IterateId::FILE.run,
+            subiteration: Some(IterateId::FILE.subiteration),
+            title: name,
+            grid: volume.grid.clone(),
+            course: IterationScheme::ITERATIONS,
+            unit: volume.unit,
+            has_race: false,
+        }
+    }
+
+    /// True for an image of a file, which belongs to no run.
+    pub fn is_file(&self) -> bool {
+        self.choice == ReferenceChoice::FILE
+    }
+
     /// Returns the run.
     pub fn run(&self) -> RunId {
         self.choice.run
@@ -60,6 +84,9 @@ impl Reference {
 
     /// Returns its name.
     pub fn text(&self) -> String {
+        if self.is_file() {
+            return self.title.clone();
+        }
         self.choice.text(self.run_number, &self.course)
     }
 
@@ -128,6 +155,9 @@ impl ReferenceImage {
     pub fn text(&self, reference: &Reference) -> String {
         let Some(id) = self.shown.id() else { return String::new() };
         let filtered = self.shown.filter_mm().map_or_else(String::new, |mm| format!(", {}", format::filtered(mm)));
+        if reference.is_file() {
+            return format!("{}{filtered}", reference.title);
+        }
         let number = Some(reference.course.number(id.iteration, id.subiteration));
         format!("{}{filtered}", ReferenceChoice { run: id.run, number }.text(reference.run_number, &reference.course))
     }

@@ -18,7 +18,8 @@ use super::roi_edits::RoiEdits;
 use crate::data::{FrameTime, MaskedRois, Modality, Notice, Roi};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::plan::{DeviceChoice, Job};
+use crate::plan::{BETA, DeviceChoice, GAMMA, Job, Value};
+use crate::recon::AscentTuning;
 use crate::remote::Remote;
 use crate::render::Palette;
 use crate::session::{Command, Control, Event, IterateUpdate, PeakLine, RunId, Session, StopRule};
@@ -244,6 +245,7 @@ impl RunView {
                 let refused = self.set_accumulation(accumulation, input);
                 return refused.err().map(|reason| RunRequest::Notify(Notice::info(reason)));
             }
+            RunAction::SetTuning(tuning) => self.set_tuning(tuning, session),
             RunAction::EditForm(form) => self.edit_form(*form, session),
             RunAction::EditStopForm(form) => self.forms.stop = *form,
             RunAction::ResetForm => done = input.study.open.as_ref().map_or(Ok(()), |open| self.forms.reset(open, device)),
@@ -329,6 +331,20 @@ impl RunView {
             input.session.send(Control::SetAccumulation(accumulation));
         }
         Ok(())
+    }
+
+    /// Sets penalty and step size of the next steps; the form of the next run has the same penalty.
+    fn set_tuning(&mut self, tuning: AscentTuning, session: &Session) {
+        let forms = [Some(&mut self.forms), self.running.as_mut()];
+        for form in forms.into_iter().flatten().map(|forms| &mut forms.settings) {
+            if form.algorithm.tuning(&form.parameters).is_some() {
+                form.parameters.set(&BETA, Some(Value::Number(tuning.strength)));
+                form.parameters.set(&GAMMA, Some(Value::Number(tuning.gamma)));
+            }
+        }
+        self.automatic = None;
+        self.live.requested_tuning = Some(tuning);
+        session.send(Control::SetTuning(tuning));
     }
 
     fn set_target(&mut self, num_iterations: usize, session: &Session) {

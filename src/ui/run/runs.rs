@@ -1,18 +1,25 @@
 //! Runs of the window: the active one, earlier ones with their settings and history, and the reference that images are compared
 //! with.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::form::forecast::Forecaster;
 use super::form::forms::Forms;
 use super::reference::{Reference, ReferenceChoice, ReferenceImage};
 use super::run_view::{RunInput, RunView};
-use crate::data::MaskedRois;
+use crate::data::{IterateId, MaskedRois, Notice, Volume};
 use crate::geometry::Grid;
+use crate::io::read_volume;
 use crate::plan::{Data, Forecast, Job};
 use crate::remote::Remote;
-use crate::session::{Event, EventKind, PeakLine, ReferenceId, RunId, Session};
+use crate::session::{CompareWith, Event, EventKind, PeakLine, ReferenceId, RoiSet, RunId, Session, StoredIterate};
+use crate::task::BackgroundTask;
 use crate::ui::study::state::StudyState;
+
+/// Image of a file with notices, or the reason why it could not be read.
+type ReadImage = Result<(Volume, Vec<Notice>), String>;
 
 /// Largest number of runs, the active one included.
 pub const MAX_RUNS: usize = 4;
@@ -26,6 +33,11 @@ pub struct Runs {
     reference: Option<Reference>,
     /// Titles and settings of the runs of a restored session.
     pub remembered: Vec<(String, Forms)>,
+    /// Name and image of a file that is being read as the reference.
+    reading: Option<(String, BackgroundTask<ReadImage>)>,
+    /// Images of the reference, and the regions over which images are compared with them.
+    compared_with: Option<CompareWith>,
+    compared_rois: MaskedRois,
     /// Image of the reference that is compared with the displayed one.
     beside: ReferenceImage,
     /// True if the user has chosen the reference, or none. Else each run is compared with the run before it.
@@ -138,7 +150,8 @@ impl Runs {
             let job = &live.info.as_ref()?.job;
             let (title, grid, course) = (live.title()?, job.grid().clone(), job.iteration_scheme());
             let has_race = live.has_race();
-            Some(Reference { choice, run_number: live.number, subiteration: None, title, grid, course, has_race })
+            let (run_number, unit) = (live.number, course.unit);
+            Some(Reference { choice, run_number, subiteration: None, title, grid, course, unit, has_race })
         });
         let mut image = None;
         let next = match found {
@@ -156,18 +169,51 @@ impl Runs {
             }
             other => other,
         };
-        if let Some(next) = &next {
+        self.replace_reference(next, image, session);
+        Ok(())
+    }
+
+    /// Compares with these images, or with none.
+    fn replace_reference(&mut self, next: Option<Reference>, image: Option<StoredIterate>, session: &Session) {
+        if let Some(next) = next.as_ref().filter(|next| !next.is_file()) {
             session.retain(next.run());
         }
         let with = next.as_ref().map(|next| self.beside.fix(next, image));
         let before = std::mem::replace(&mut self.reference, next);
         let stays = |run: RunId| self.kept.iter().any(|view| view.live.run == run) || self.is_reference(run);
-        if let Some(before) = before.filter(|before| !stays(before.run())) {
+        if let Some(before) = before.filter(|before| !before.is_file() && !stays(before.run())) {
             session.release(before.run());
         }
         self.active.forget_comparisons();
-        session.compare_with(with);
-        Ok(())
+        self.compared_with = with;
+        self.compare(session);
+    }
+
+    /// Begins to read the image of a file as the reference; calls `wake` at its end.
+    pub fn read_reference(&mut self, path: &Path, wake: impl FnOnce() + Send + 'static) {
+        let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+        let of = path.to_owned();
+        let read = move |_: &_| -> ReadImage { read_volume(&of).map_err(|error| error.to_string()) };
+        self.reading = Some((name, BackgroundTask::start("reference", wake, read)));
+    }
+
+    /// Takes an image that was read as the reference. Returns its notices, or the reason why it could not be read.
+    pub fn receive_reference(&mut self, session: &Session) -> Option<Result<Vec<Notice>, String>> {
+        let outcome = self.reading.as_ref()?.1.poll()?;
+        let (name, _) = self.reading.take()?;
+        let outcome = outcome.unwrap_or_else(|failure| Err(failure.to_string()));
+        Some(outcome.map(|(volume, notices)| {
+            let reference = Reference::of_file(name, &volume);
+            let image = StoredIterate { id: IterateId::FILE, extremes: volume.extremes(), volume: Arc::new(volume) };
+            self.replace_reference(Some(reference), Some(image), session);
+            self.is_reference_chosen = true;
+            notices
+        }))
+    }
+
+    /// Requests the comparison with the reference over the present regions.
+    fn compare(&self, session: &Session) {
+        session.compare_with(self.compared_with.clone(), RoiSet { branch: 0, rois: self.compared_rois.clone() });
     }
 
     /// Sets the reference that the user has chosen.
@@ -204,6 +250,7 @@ impl Runs {
 
     /// Clears all runs for another study.
     pub fn clear(&mut self, session: &Session) {
+        self.reading = None;
         self.refer_to(None, session);
         self.is_reference_chosen = false;
         self.remembered.clear();
@@ -232,6 +279,12 @@ impl Runs {
 
     /// Requests the measurement of edited ROIs on the images of all runs; `is_held`: during a drag.
     pub fn send_rois(&mut self, rois: &MaskedRois, is_held: bool, session: &Session) {
+        if !is_held && self.compared_rois != *rois {
+            self.compared_rois = rois.clone();
+            if self.compared_with.is_some() {
+                self.compare(session);
+            }
+        }
         self.active.send_stop_rules(rois, session);
         self.active.send_rois(rois, true, is_held, session);
         self.kept.iter_mut().for_each(|view| view.send_rois(rois, false, is_held, session));
@@ -280,15 +333,11 @@ impl Runs {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::time::Duration;
-
     use super::*;
-    use crate::data::{Counts, IterateId, Michelogram, Study, Volume};
-    use crate::geometry::Grid;
+    use crate::data::{Counts, Michelogram, Study};
     use crate::plan::{Job, RunSettings, default_settings};
     use crate::render::Palette;
-    use crate::session::{Command, Comparison, EndReason, IterateUpdate, RoiSet};
+    use crate::session::{Command, Comparison, EndReason, IterateUpdate};
     use crate::ui::rois::state::RoiState;
     use crate::ui::run::live::{LiveRun, RunState};
     use crate::ui::widgets::colour_scale::ColourScale;
@@ -394,8 +443,15 @@ mod tests {
         assert_eq!((lengths(), comparisons[1].reference.unwrap()[0]), ([2, 2, 0], 2));
         // What is said of another reference comes too late.
         let [correlation, relative_difference] = [0.0, 1.0];
-        let comparison =
-            Comparison { iteration: 9, subiteration: 9, reference: None, is_fixed: false, correlation, relative_difference };
+        let comparison = Comparison {
+            iteration: 9,
+            subiteration: 9,
+            reference: None,
+            is_fixed: false,
+            correlation,
+            relative_difference,
+            convergence: None,
+        };
         let says = |run, subiteration| {
             let reference = ReferenceId { run, subiteration };
             Event { run: 2, kind: EventKind::Compared { reference, points: vec![comparison] } }

@@ -1,6 +1,8 @@
 //! Fields and buttons with the names that screen readers and tests use.
 
-use egui::{Button, Id, Response, Role, Ui, Widget, WidgetInfo};
+use std::ops::RangeInclusive;
+
+use egui::{Button, DragValue, Id, Response, Role, Ui, Widget, WidgetInfo};
 
 /// Draws a button. A click pushes the action.
 pub fn button<A>(ui: &mut Ui, title: &str, help: &str, actions: &mut Vec<A>, action: A) -> Response {
@@ -42,6 +44,15 @@ pub fn menu(ui: &mut Ui, label: &str, current: &str, contents: impl FnOnce(&mut 
     let shown = egui::ComboBox::from_id_salt(label).selected_text(current).show_ui(ui, contents);
     name_menu(&shown.response, &format!("{label}: {current}"));
     ui.end_row();
+}
+
+/// Returns a field of a number of any order of magnitude: a drag changes it in proportion to its size, at 0 to a usual one.
+pub fn any_size(number: &mut f64, range: RangeInclusive<f64>, usual: f64) -> DragValue<'_> {
+    let speed = 0.01 * number.abs().max(0.1 * usual);
+    DragValue::new(number).range(range).speed(speed).custom_formatter(|value, _| match value.abs() {
+        size if size == 0.0 || (1e-4..1e7).contains(&size) => value.to_string(),
+        _ => format!("{value:e}"),
+    })
 }
 
 /// Draws a menu of values.

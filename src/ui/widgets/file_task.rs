@@ -18,6 +18,8 @@ pub enum FileTask {
     Follow,
     /// Sets the reference spectrum of the open acquisition.
     Reference,
+    /// Opens an image that those of the runs are compared with.
+    ReferenceImage,
     /// Sets a correction of the open study.
     Correct(Correction),
     /// Sets a table for reading list-mode data.

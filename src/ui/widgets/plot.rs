@@ -131,7 +131,7 @@ fn decades(input: GridInput) -> Vec<GridMark> {
     let decades = low.floor() as i32..=high.ceil() as i32;
     let steps: &[f64] = if high - low < 3.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let marks = decades.flat_map(|decade| steps.iter().map(move |step| f64::from(decade) + step.log10()));
-    marks.map(|value| GridMark { value, step_size: 1.0 }).collect()
+    marks.filter(|value| (low..=high).contains(value)).map(|value| GridMark { value, step_size: 1.0 }).collect()
 }
 
 /// Returns a vertical axis with short numbers.
@@ -292,7 +292,8 @@ mod tests {
             let input = GridInput { bounds: (low, high), base_step_size: 0.1 };
             decades(input).iter().map(|mark| 10f64.powf(mark.value).round()).collect::<Vec<_>>()
         };
-        assert_eq!(marks(0.0, 1.0), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
+        assert_eq!(marks(0.0, 1.0), [1.0, 2.0, 5.0, 10.0]);
+        assert_eq!(marks(0.5, 1.5), [5.0, 10.0, 20.0], "within the axis");
         assert_eq!(marks(0.0, 4.0), [1.0, 10.0, 100.0, 1000.0, 10000.0]);
     }
 }

@@ -441,6 +441,11 @@ impl App {
         if let Some(wait) = self.runs.curves_wait() {
             ctx.request_repaint_after(wait);
         }
+        match self.runs.receive_reference(&self.session) {
+            None => {}
+            Some(Ok(notices)) => self.notify_all(ctx, notices),
+            Some(Err(text)) => self.notify(ctx, Notice::error(text)),
+        }
         self.runs.link(&self.session, waker(ctx));
         let (scale, patience) = (self.scale(), self.profile_patience());
         let beside = self.runs.beside().and_then(|(_, image)| Some((image.generation(), image.image()?)));

@@ -6,4 +6,5 @@ pub mod forms;
 pub mod settings;
 pub mod settings_panel;
 pub mod stop_form;
+pub mod tuning;
 pub mod variations;

@@ -10,7 +10,7 @@ use crate::plan::{
     AlgorithmChoice, DataKind, Device, Kind, Parameter, PlaneKernel, ProjectorChoice, Rays, TofSettings, Value, projector,
 };
 use crate::text::counted;
-use crate::ui::widgets::fields::{menu, name};
+use crate::ui::widgets::fields::{any_size, menu, name};
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::{format, theme};
@@ -70,7 +70,9 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) ->
         subsets_ui(form, view, ui);
     }
     for parameter in entry.parameters.iter().filter(|parameter| (parameter.is_for)(&traits)) {
-        parameter_ui(parameter, form, view, ui);
+        if parameter.is_used(&form.parameters) {
+            parameter_ui(parameter, form, view, ui);
+        }
     }
     size_ui(form, view, axes.shown(), ui);
     voxel_ui(form, view, axes.shown(), ui);
@@ -157,20 +159,24 @@ fn parameter_ui(parameter: &Parameter, form: &mut SettingsForm, view: &SettingsV
             ui.end_row();
             next = Some(Value::Number(number as f64));
         }
-        Kind::Number { min, max, unit, default } => {
+        Kind::Number { min, max, unit, default, usual, absent } => {
             ui.horizontal(|ui| {
                 if default.is_none() {
                     let mut is_set = next.is_some();
-                    if ui.checkbox(&mut is_set, "").on_hover_text(parameter.help).changed() {
-                        next = is_set.then_some(Value::Number(0.5 * (min + max)));
+                    let response = ui.checkbox(&mut is_set, "");
+                    let set = format!("Set {}", parameter.label);
+                    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_set, &set));
+                    if response.on_hover_text(parameter.help).changed() {
+                        next = is_set.then_some(Value::Number(usual));
                     }
                 }
                 match &mut next {
                     Some(Value::Number(number)) => {
-                        let field = DragValue::new(number).range(min..=max).speed(0.005 * (max - min)).max_decimals(3);
-                        named_field(field.suffix(unit), parameter, ui);
+                        let field = any_size(number, min..=max, usual);
+                        let field = if unit.is_empty() { field } else { field.suffix(format!(" {unit}")) };
+                        named_field(field, parameter, ui);
                     }
-                    _ => _ = ui.label("none"),
+                    _ => _ = ui.label(absent).on_hover_text(parameter.help),
                 }
             });
             ui.end_row();

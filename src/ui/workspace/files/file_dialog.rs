@@ -102,6 +102,10 @@ impl FileDialog {
                 let formats = format!("an image ({}), or a folder with a DICOM series", endings(Content::Image, Access::Read));
                 Self { formats, filters: [dialog.filters, vec![all_files()]].concat(), ..dialog }
             }
+            FileTask::ReferenceImage => {
+                let dialog = read_content("Reference image", Content::Image);
+                Self { filters: [dialog.filters, vec![all_files()]].concat(), ..dialog }
+            }
             FileTask::SaveImage => {
                 let endings = endings(Content::Image, Access::Write);
                 let each = formats::formats(Content::Image, Access::Write)

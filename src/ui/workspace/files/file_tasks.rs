@@ -133,6 +133,7 @@ impl App {
             FileTask::AddAttenuation => self.open_if_some(ctx, self.study.with_added_attenuation(path)),
             FileTask::Psf => self.runs.active_mut().forms.settings.psf = Some(io::psf::read_file(path)?),
             FileTask::OpenLayer => self.layer.start(path, waker(ctx)),
+            FileTask::ReferenceImage => self.runs.read_reference(path, waker(ctx)),
             FileTask::OpenTubes => self.start_tubes(ctx, TubeSource::File(path.to_owned())),
             FileTask::OpenMatrix => self.read_matrix(ctx, path.to_owned()),
             FileTask::ListTable(table) => self.study.list_form.iter_mut().for_each(|form| form.set_table(table, path)),
