@@ -74,7 +74,7 @@ pub use projector::registry::{PROJECTORS, ProjectorEntry, projector};
 pub use projector::ring_functions::RingFunctions;
 pub use projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
 pub use projector::system::System;
-pub use provenance::algorithm::{AlgorithmRecord, EmRecord, FbpRecord};
+pub use provenance::algorithm::{AlgorithmRecord, AscentRecord, EmRecord, FbpRecord, ObjectiveRecord};
 pub use provenance::{
     AccumulationSpan, ContentFingerprint, CorrectionRecord, DataRecord, DeviceRecord, FrameRecord, ImageKind, ImageRecord,
     MatrixRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start, Times, TofRecord,

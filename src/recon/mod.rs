@@ -29,7 +29,7 @@ use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 pub use as_read::AsRead;
-pub use ascent::{AscentMethod, AscentReport, BsremSettings, DrawOrder, ObjectiveValue, StepSizes, SvrgSettings};
+pub use ascent::{AscentMethod, AscentReport, AscentTuning, BsremSettings, DrawOrder, ObjectiveValue, StepSizes, SvrgSettings};
 pub use ct_attenuation::{CtCover, CtProblem, HounsfieldLines, PlacedCt};
 pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
@@ -217,6 +217,14 @@ pub trait Algorithm: Send {
 
     /// Changes how the backprojection adds, from the next step on. Ways not in [`Algorithm::accumulations`] are ignored.
     fn set_accumulation(&mut self, accumulation: Accumulation);
+
+    /// Returns the settings that can change between two steps; `None` of algorithms without such settings.
+    fn tuning(&self) -> Option<AscentTuning> {
+        None
+    }
+
+    /// Changes them from the next step on; algorithms without such settings ignore it.
+    fn set_tuning(&mut self, _tuning: AscentTuning) {}
 
     /// Returns the ways in which the backprojection can add.
     fn accumulations(&self) -> &'static [Accumulation];

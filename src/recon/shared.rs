@@ -5,7 +5,7 @@ use std::thread::{Builder, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::{Algorithm, Explained, ReconError, StepReport};
+use super::{Algorithm, AscentTuning, Explained, ReconError, StepReport};
 use crate::algebra::{BackendError, PeerGroup, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
@@ -161,6 +161,15 @@ impl Algorithm for SharedAlgorithm {
     fn set_accumulation(&mut self, accumulation: Accumulation) {
         self.helpers.iter().for_each(|helper| helper.call(move |algorithm| algorithm.set_accumulation(accumulation)));
         self.first.set_accumulation(accumulation);
+    }
+
+    fn tuning(&self) -> Option<AscentTuning> {
+        self.first.tuning()
+    }
+
+    fn set_tuning(&mut self, tuning: AscentTuning) {
+        self.helpers.iter().for_each(|helper| helper.call(move |algorithm| algorithm.set_tuning(tuning)));
+        self.first.set_tuning(tuning);
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {

@@ -194,6 +194,7 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
         num_events: None,
         accumulation: Accumulation::Atomic,
         race: None,
+        ascent: None,
         stages: Default::default(),
         elapsed: Duration::from_secs(1),
         branch: 1,

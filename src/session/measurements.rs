@@ -3,12 +3,14 @@
 //! Rows are in the order in which their numbers arrive, so that the table can grow during the run:
 //! 1. the width of the filter of the measured images, which is 0: they are those of the reconstruction;
 //! 2. for each step `log_likelihood_of_subset`; for a step that completes an iteration also `log_likelihood` (sum of the terms of
-//!    the iteration), `residual` (Σ (y − ȳ)² / Σ ȳ over the same terms), `explained` and `explained_net` ([`Explained`]);
+//!    the iteration), `residual` (Σ (y − ȳ)² / Σ ȳ over the same terms), `explained` and `explained_net` ([`Explained`]); of an
+//!    algorithm that climbs `objective`, `data_term` and `penalty` where a step went through all data, `update`, `step_size` and
+//!    `num_halved` ([`AscentReport`]);
 //! 3. the losses of a race condition, and the numbers of each ROI;
 //! 4. the similarity to a reference (`correlation`, `relative_difference`, and for a reference run `reference_iteration` or
 //!    `reference_projections`).
 //!
-//! Each row has the number of its image. Terms of the likelihood belong to the image *before* a step, their sum to the image
+//! Each row has the number of its image. Terms of the likelihood and of the objective belong to the image *before* a step, their sum to the image
 //! before the iteration, and all other numbers to the image after the step.
 
 use super::{Comparison, IterateReport, RunId};
@@ -16,7 +18,7 @@ use crate::data::{Roi, RoiRole, RoiSums, ValueScale, Volume};
 use crate::io::measurements::Measurement;
 use crate::measure::{self, RoiStats, cold_recovery, hot_recovery, noise_to_signal, pooled};
 use crate::plan::StartInfo;
-use crate::recon::{Explained, RaceReport};
+use crate::recon::{AscentReport, Explained, RaceReport};
 use crate::statistics;
 
 /// Numbers of one ROI on one image.
@@ -129,14 +131,24 @@ pub struct StepFigures {
     pub explained: Option<Explained>,
     /// Losses of the race condition, if the step had one.
     pub race: Option<RaceReport>,
+    /// Report of an algorithm that climbs to a maximum.
+    pub ascent: Option<AscentReport>,
 }
 
 impl From<&IterateReport> for StepFigures {
     fn from(report: &IterateReport) -> Self {
         let IterateReport {
-            iteration, subiteration, log_likelihood_of_subset, log_likelihood, residual, explained, race, ..
+            iteration,
+            subiteration,
+            log_likelihood_of_subset,
+            log_likelihood,
+            residual,
+            explained,
+            race,
+            ascent,
+            ..
         } = *report;
-        Self { iteration, subiteration, log_likelihood_of_subset, log_likelihood, residual, explained, race }
+        Self { iteration, subiteration, log_likelihood_of_subset, log_likelihood, residual, explained, race, ascent }
     }
 }
 
@@ -192,12 +204,26 @@ impl RunTable {
             let figures = [("explained", Some(explained.ratio())), ("explained_net", explained.net_ratio())];
             rows.extend(figures.into_iter().filter_map(|(name, value)| Some(self.row(at, "", (name, value?, "")))));
         }
+        if let Some(ascent) = step.ascent {
+            rows.extend(self.ascent_rows(before(1), self.number(step.iteration, step.subiteration), &ascent));
+        }
         if let Some(RaceReport { lost, lost_of_ones, level }) = step.race {
             let at = self.number(step.iteration, step.subiteration);
             let quantities = [("lost", lost, ""), ("lost_of_ones", lost_of_ones, ""), ("level", level, "")];
             rows.extend(quantities.map(|quantity| self.row(at, "", quantity)));
         }
         rows
+    }
+
+    /// Returns the rows of a step that climbs from the image of one number to that of another.
+    fn ascent_rows(&self, from: [usize; 2], to: [usize; 2], ascent: &AscentReport) -> Vec<Measurement> {
+        let AscentReport { objective, step_size, num_halved, update, .. } = *ascent;
+        let terms = objective.map(|value| {
+            [("objective", value.total(), ""), ("data_term", value.log_likelihood, ""), ("penalty", value.penalty, "")]
+        });
+        let figures = [("update", update, ""), ("step_size", step_size, ""), ("num_halved", num_halved as f64, "")];
+        let rows = terms.into_iter().flatten().map(|quantity| self.row(from, "", quantity));
+        rows.chain(figures.map(|quantity| self.row(to, "", quantity))).collect()
     }
 
     /// Returns the rows of ROIs measured on the image of this number; undefined quantities have none.
@@ -254,6 +280,7 @@ impl RunTable {
 mod tests {
     use super::*;
     use crate::data::{RoiMask, RoiShape, Unit};
+    use crate::recon::{AscentTuning, ObjectiveValue};
 
     fn table(num_subsets: Option<usize>) -> RunTable {
         RunTable { run: 3, num_subsets, scale: ValueScale::own(Unit::CountsPerMm), voxel_ml: 0.5 }
@@ -302,8 +329,12 @@ mod tests {
         let (log_likelihood_of_subset, log_likelihood) = (Some(-2.0), Some(-9.0));
         let residual = Some(1.5);
         let explained = Some(Explained { image: 30.0, additive: 60.0, measured: 100.0 });
+        let value = ObjectiveValue { log_likelihood: -7.0, penalty: 2.0 };
+        let tuning = AscentTuning { strength: 1.0, gamma: 2.0, step_factor: 1.0 };
+        let ascent = Some(AscentReport { objective: Some(value), step_size: 1.5, num_halved: 1, update: 0.125, tuning });
+        let [iteration, subiteration] = [2, 8];
         let step =
-            StepFigures { iteration: 2, subiteration: 8, log_likelihood_of_subset, log_likelihood, residual, explained, race };
+            StepFigures { iteration, subiteration, log_likelihood_of_subset, log_likelihood, residual, explained, race, ascent };
         let numbers = |rows: Vec<Measurement>| -> Vec<_> {
             rows.into_iter().map(|row| (row.quantity, row.iteration, row.subset, row.value)).collect()
         };
@@ -313,6 +344,12 @@ mod tests {
             ("residual", 1, 0, 1.5),
             ("explained", 2, 0, 0.9),
             ("explained_net", 2, 0, 0.75),
+            ("objective", 1, 3, -9.0),
+            ("data_term", 1, 3, -7.0),
+            ("penalty", 1, 3, 2.0),
+            ("update", 2, 0, 0.125),
+            ("step_size", 2, 0, 1.5),
+            ("num_halved", 2, 0, 1.0),
             ("lost", 2, 0, 0.25),
             ("lost_of_ones", 2, 0, 0.5),
             ("level", 2, 0, 0.75),

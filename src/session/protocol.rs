@@ -11,7 +11,7 @@ use crate::geometry::Point;
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
-use crate::recon::{Explained, RaceReport, StageTimes};
+use crate::recon::{AscentReport, AscentTuning, Explained, RaceReport, StageTimes};
 
 /// ROIs to measure on every iterate. `branch` grows with each edit, so that a curve shows the changes of its ROI.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,6 +85,8 @@ pub enum Control {
     SetStopRules(Vec<StopRule>),
     /// Sets the number of full iterations; a completed run continues.
     SetIterations(usize),
+    /// Sets penalty and step size of an algorithm that climbs, from the next step on.
+    SetTuning(AscentTuning),
 }
 
 impl From<Control> for Command {
@@ -190,6 +192,8 @@ pub struct IterateReport {
     pub accumulation: Accumulation,
     /// Losses of the race condition, if the step had one.
     pub race: Option<RaceReport>,
+    /// Report of an algorithm that climbs to a maximum.
+    pub ascent: Option<AscentReport>,
     /// Times of the stages.
     pub stages: StageTimes,
     /// Time since the run's start, without pauses.

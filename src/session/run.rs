@@ -15,7 +15,7 @@ use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::{Acquisition, IterationScheme, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
-use crate::recon::{Algorithm, DataResidual, Explained, ReconError, StepReport};
+use crate::recon::{Algorithm, AscentTuning, DataResidual, Explained, ReconError, SettingsProblem, StepReport};
 use crate::task::Task;
 
 /// Reason of incomplete work on a run.
@@ -83,6 +83,8 @@ pub(super) struct Run {
     pub has_reported_impossible: bool,
     /// True after a warning about limited ratios.
     pub has_reported_limited: bool,
+    /// True after a notice of halved steps.
+    pub has_reported_halved: bool,
     /// True after a warning about the explained part of the data.
     pub has_reported_explained: bool,
     /// Part of the data that the image explains, if known.
@@ -129,6 +131,7 @@ impl Run {
             elapsed: Duration::ZERO,
             has_reported_impossible: false,
             has_reported_limited: false,
+            has_reported_halved: false,
             has_reported_explained: false,
             explained: None,
             has_race: false,
@@ -271,6 +274,28 @@ impl Run {
         }
         self.algorithm.set_accumulation(accumulation);
         Ok(())
+    }
+
+    /// Sets penalty and step size, from the next step on.
+    ///
+    /// # Errors
+    /// The algorithm has no such settings, or refuses them; the error is a sentence.
+    pub fn set_tuning(&mut self, tuning: AscentTuning) -> Result<(), String> {
+        let Some(before) = self.algorithm.tuning() else {
+            return Err("only svrg and bsrem have a penalty and a step size; they stay as they are".into());
+        };
+        let AscentTuning { strength, gamma, step_factor } = tuning;
+        if !(strength >= 0.0 && gamma >= 0.0 && step_factor > 0.0 && (strength + gamma + step_factor).is_finite()) {
+            return Err(format!(
+                "expected β and γ from 0 and a step size above 0, found {strength}, {gamma}, {step_factor}; they stay as they are"
+            ));
+        }
+        self.algorithm.set_tuning(tuning);
+        if self.algorithm.tuning() == Some(tuning) {
+            return Ok(());
+        }
+        self.algorithm.set_tuning(before);
+        Err(SettingsProblem::PenaltyWithoutVoxels.to_string())
     }
 
     /// Calls the algorithm in the run's threads.

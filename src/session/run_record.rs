@@ -8,11 +8,11 @@ use super::threads::num_cores;
 use crate::data::Study;
 use crate::operator::Accumulation;
 use crate::plan::{
-    AccumulationSpan, AlgorithmRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord, FrameRecord, ImageKind,
-    ImageRecord, MatrixRecord, Progress, ProjectorRecord, Provenance, RunSettings, Start, StartInfo, SubsetRecord, TofRecord,
-    rays_in_use, rays_of_a_pair,
+    AccumulationSpan, AlgorithmRecord, AscentRecord, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
+    FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, Progress, ProjectorRecord, Provenance, RunSettings,
+    Start, StartInfo, SubsetRecord, TofRecord, rays_in_use, rays_of_a_pair,
 };
-use crate::recon::{Explained, RaceReport};
+use crate::recon::{AscentReport, Explained, RaceReport};
 
 /// Set-up of a run, and the results of its steps.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct RunRecord {
     accumulations: Vec<AccumulationSpan>,
     /// Losses of steps with a race condition.
     races: Vec<(usize, RaceReport)>,
+    /// Reports of an algorithm that climbs to a maximum, by number of steps.
+    ascents: Vec<(usize, AscentReport)>,
     /// Parts of the data that images explain, if known.
     explained: Vec<(usize, Explained)>,
     /// Number of steps and text of each stopping rule that was met.
@@ -37,7 +39,8 @@ impl RunRecord {
     /// Returns the record of a new run.
     pub fn new(info: StartInfo) -> Self {
         let (times, events, accumulations, races) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { info, start: Start::now(), times, events, accumulations, races, explained: Vec::new(), rules: Vec::new() }
+        let (ascents, explained, rules) = (Vec::new(), Vec::new(), Vec::new());
+        Self { info, start: Start::now(), times, events, accumulations, races, ascents, explained, rules }
     }
 
     /// Adds a step.
@@ -49,6 +52,7 @@ impl RunRecord {
             self.accumulations.push(AccumulationSpan { from_subiteration: subiteration, accumulation });
         }
         self.races.extend(report.race.map(|race| (subiteration, race)));
+        self.ascents.extend(report.ascent.map(|ascent| (subiteration, ascent)));
         self.explained.extend(report.explained.map(|explained| (subiteration, explained)));
     }
 
@@ -142,6 +146,18 @@ impl RunRecord {
         provenance
     }
 
+    /// Returns the record of the step that made an image, by an algorithm that climbs.
+    fn ascent_record(&self, subiteration: usize) -> Option<AscentRecord> {
+        let so_far = &self.ascents[..self.ascents.partition_point(|(step, _)| *step <= subiteration)];
+        let (_, AscentReport { step_size, num_halved, update, .. }) = *so_far.last()?;
+        let record = |(step, ascent): &(usize, AscentReport)| {
+            let value = ascent.objective?;
+            let (data_term, penalty) = (value.log_likelihood, value.penalty);
+            Some(ObjectiveRecord { of_subiteration: step.saturating_sub(1), data_term, penalty })
+        };
+        Some(AscentRecord { objective: so_far.iter().rev().find_map(record), step_size, num_halved, update })
+    }
+
     fn algorithm_record(&self, subiteration: usize) -> AlgorithmRecord {
         let settings = &self.info.job.settings;
         let entry = settings.algorithm.entry();
@@ -161,6 +177,7 @@ impl RunRecord {
             name: entry.key.to_owned(),
             em: (!is_fbp).then_some(em),
             fbp: is_fbp.then_some(fbp),
+            ascent: self.ascent_record(subiteration),
             parameters: settings.parameters.in_full(entry.parameters),
         }
     }

@@ -17,7 +17,7 @@ use crate::coded::Problem;
 use crate::data::{IterateId, MaskedRois, Notice};
 use crate::operator::Accumulation;
 use crate::plan::{IterationScheme, Job};
-use crate::recon::{Explained, Stage, StepReport};
+use crate::recon::{AscentTuning, Explained, Stage, StepReport};
 use crate::task::Task;
 use crate::text::counted;
 
@@ -93,6 +93,7 @@ impl Solver {
             Control::SetAccumulation(accumulation) => self.set_accumulation(accumulation),
             Control::SetStopRules(rules) => self.set_stop_rules(rules),
             Control::SetIterations(target) => self.set_iterations(target),
+            Control::SetTuning(tuning) => self.set_tuning(tuning),
         }
     }
 
@@ -189,6 +190,7 @@ impl Solver {
             num_events: report.num_events,
             accumulation: em.map_or(Accumulation::Deterministic, |em| em.accumulation),
             race: em.and_then(|em| em.race),
+            ascent: report.ascent,
             stages,
             elapsed: run.elapsed,
             branch: run.rois.branch,
@@ -197,6 +199,8 @@ impl Solver {
         let [num_unexplained, num_limited] = em.map_or([0; 2], |em| [em.num_unexplained_bins, em.num_limited_bins]);
         let is_new_impossible = num_unexplained > 0 && !std::mem::replace(&mut run.has_reported_impossible, true);
         let is_new_limited = num_limited > 0 && !std::mem::replace(&mut run.has_reported_limited, true);
+        let num_halved = report.ascent.map_or(0, |ascent| ascent.num_halved);
+        let is_new_halved = num_halved > 0 && !std::mem::replace(&mut run.has_reported_halved, true);
         let (course, is_first_iteration) = (run.course, run.iteration == 0 || run.subiteration == 1);
         let rule_met = run.stop_watch.add(&iterate, &run.rois.rois);
         self.send(EventKind::Iterate(Box::new(iterate)));
@@ -205,6 +209,9 @@ impl Solver {
         }
         if is_new_limited {
             self.send(EventKind::Notice(limited_bins(num_limited, course)));
+        }
+        if is_new_halved {
+            self.send(EventKind::Notice(halved_steps(report.iteration - usize::from(report.completes_iteration))));
         }
         if let Some(text) = rule_met {
             self.send(EventKind::RuleMet(text));
@@ -380,6 +387,13 @@ impl Solver {
         }
     }
 
+    fn set_tuning(&mut self, tuning: AscentTuning) {
+        let Some(run) = &mut self.run else { return };
+        if let Err(text) = run.set_tuning(tuning) {
+            self.send(EventKind::Notice(Notice::warning(text)));
+        }
+    }
+
     /// Measures an edited set of ROIs from the next step on, and on the current image if the history does not store it. The
     /// measurer measures the stored iterates.
     fn set_rois(&mut self, rois: RoiSet) {
@@ -438,6 +452,13 @@ fn limited_bins(count: usize, course: IterationScheme) -> Notice {
     let counted = counted(count, datum);
     Notice::warning(format!(
         "a subset has {counted} with counts where the image expects less than 1e-12 of them: the ratio was limited to 1e12. Fewer subsets or iterations, or an additive sinogram (randoms + scatter), avoid this"
+    ))
+}
+
+/// Returns a notice of the first halved steps, after this number of complete iterations.
+fn halved_steps(iteration: usize) -> Notice {
+    Notice::info(format!(
+        "the objective after iteration {iteration} was lower than before, or not finite: the run returned to the image before and halved its steps. A smaller step size avoids this"
     ))
 }
 

@@ -193,6 +193,7 @@ mod tests {
             num_events: None,
             accumulation: Accumulation::Deterministic,
             race: None,
+            ascent: None,
             stages: StageTimes::default(),
             elapsed: Duration::ZERO,
             branch: 0,

@@ -28,6 +28,7 @@ mod nema;
 #[path = "../support/node.rs"]
 mod node;
 mod outputs;
+mod penalised;
 mod printing;
 mod provenance;
 mod refusals;

@@ -34,6 +34,7 @@ mod numbers;
 mod older_sessions;
 mod pairs;
 mod panes;
+mod penalised;
 mod picture;
 mod pictures;
 mod pixels;

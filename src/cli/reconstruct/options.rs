@@ -175,6 +175,7 @@ pub struct ReconstructOptions {
     /// Per ROI and iterate: mean, sd, min, max, num_voxels, volume, nsr (sd / mean), contrast_recovery, contrast_to_noise.
     /// Per step: log_likelihood_of_subset, for the image before the step. Per full iteration: log_likelihood, for the image
     /// before the iteration, and residual, Σ (y − e)² / Σ e for data y and expected counts e (1 for Poisson noise alone). Per
+    /// step of svrg and bsrem: update, step_size, num_halved, and where it goes through all data objective, data_term, penalty. Per
     /// non-atomic step: lost, lost_of_ones, level. EPRI: one row per block of projections, with their number in the column
     /// subset. All values refer to the image without post-filter.
     #[arg(long, value_name = "FILE", group = "use_of_rois")]

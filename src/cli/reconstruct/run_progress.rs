@@ -11,7 +11,7 @@ use crate::cli::shared::printed::text as matrix_text;
 use crate::cli::shared::progress;
 use crate::data::Sweep;
 use crate::plan::{IterationScheme, StartInfo, filter_settings, rays_in_use};
-use crate::recon::{Baseline, FilterSettings, RaceReport, StageTimes};
+use crate::recon::{Baseline, FilterSettings, ObjectiveValue, RaceReport, StageTimes};
 use crate::report::{Column, Columns};
 use crate::session::IterateReport;
 use crate::text::{bytes, counted};
@@ -25,12 +25,14 @@ pub struct Progress {
     start: Instant,
     /// Tenths of the work with a printed line, without a bar.
     tenths: u64,
+    /// Newest objective of an algorithm that climbs, with the complete iterations of its image.
+    objective: Option<(usize, ObjectiveValue)>,
 }
 
 impl Progress {
     /// Returns progress without steps.
     pub fn new(course: IterationScheme) -> Self {
-        Self { bar: None, course, num_steps: 0, start: Instant::now(), tenths: 0 }
+        Self { bar: None, course, num_steps: 0, start: Instant::now(), tenths: 0, objective: None }
     }
 
     /// Begins a run with a number of steps.
@@ -48,9 +50,20 @@ impl Progress {
         let number = self.course.number(report.iteration, report.subiteration);
         // A growing acquisition may have more steps than were known at the beginning.
         let all = if by_iteration { num_iterations } else { self.num_steps.max(number) };
-        let position = format!("{counted} {number} of {all}");
+        let position = format!("{counted} {number} of {all}{}", self.climbed(report));
         let is_shown = if by_iteration { report.completes_iteration } else { self.is_another_tenth(done, self.num_steps as u64) };
         self.show(position, done, is_shown.then_some(report.elapsed));
+    }
+
+    /// Returns size of the update and newest objective of an algorithm that climbs as the end of a phrase.
+    fn climbed(&mut self, report: &IterateReport) -> String {
+        let Some(ascent) = report.ascent else { return String::new() };
+        let before = report.iteration - usize::from(report.completes_iteration);
+        self.objective = ascent.objective.map(|value| (before, value)).or(self.objective);
+        let objective = self.objective.map(|(iteration, value)| {
+            format!(", objective {:.8e} after iteration {iteration} (penalty {:.3e})", value.total(), value.penalty)
+        });
+        format!(", update {:.2} %{}", 100.0 * ascent.update, objective.unwrap_or_default())
     }
 
     /// Shows the progress inside the only step of a run: the finished part and the total.

@@ -20,9 +20,37 @@ pub struct AlgorithmRecord {
     /// Of filtered backprojection.
     #[serde(flatten)]
     pub fbp: Option<FbpRecord>,
+    /// Of one that climbs to a maximum: the step that made the image.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ascent: Option<AscentRecord>,
     /// Values of the algorithm's parameters.
     #[serde(flatten)]
     pub parameters: Parameters,
+}
+
+/// The record of a step that climbs to a maximum.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AscentRecord {
+    /// Newest objective whose image was made before, where the algorithm computes it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub objective: Option<ObjectiveRecord>,
+    /// Step size.
+    pub step_size: f64,
+    /// Number of times that the step size had been halved because the objective had fallen.
+    pub num_halved: usize,
+    /// Length of the step relative to that of the image.
+    pub update: f64,
+}
+
+/// An objective data term − penalty.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObjectiveRecord {
+    /// Number of steps of its image.
+    pub of_subiteration: usize,
+    /// Σ (y ln ȳ − ȳ) over all data.
+    pub data_term: f64,
+    /// β R.
+    pub penalty: f64,
 }
 
 /// The record of an algorithm that iterates with a forward model.

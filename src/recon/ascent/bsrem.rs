@@ -81,7 +81,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
     ) -> Result<(usize, PoissonTerms, AscentReport), ReconError> {
         let Self { settings, order, sensitivities, inverse, delta, direction, scratch } = self;
         let (iteration, subset) = (num_steps / order.len(), order[num_steps % order.len()]);
-        let step_size = settings.step_size / (1.0 + settings.relaxation * iteration as f64);
+        let step_size = objective.step_factor * settings.step_size / (1.0 + settings.relaxation * iteration as f64);
         let terms = objective.backprojected_ratio(subset, scratch, stages, task)?;
         let update = stages.time(Stage::Update, || -> Result<f64, ReconError> {
             let (all, scale) = (objective.all(), order.len() as f32);
@@ -100,6 +100,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
             objective.backend.finish()?;
             Ok(update)
         })?;
-        Ok((subset, terms, AscentReport { objective: None, step_size, num_halved: 0, update }))
+        let tuning = objective.tuning();
+        Ok((subset, terms, AscentReport { objective: None, step_size, num_halved: 0, update, tuning }))
     }
 }

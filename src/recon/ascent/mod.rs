@@ -54,8 +54,26 @@ impl AscentMethod {
     }
 }
 
+/// Settings of an algorithm that climbs which can change between two of its steps.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct AscentTuning {
+    /// Strength β of the penalty, from 0.
+    pub strength: f64,
+    /// γ of relative differences, from 0.
+    pub gamma: f64,
+    /// Factor of all step sizes.
+    pub step_factor: f64,
+}
+
+impl AscentTuning {
+    /// Returns true if both have the same objective.
+    pub fn has_same_penalty(self, other: Self) -> bool {
+        (self.strength, self.gamma) == (other.strength, other.gamma)
+    }
+}
+
 /// Report of a step that climbs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct AscentReport {
     /// Φ at the image *before* the step, where the step went through all data.
     pub objective: Option<ObjectiveValue>,
@@ -65,6 +83,8 @@ pub struct AscentReport {
     pub num_halved: usize,
     /// Length of the step relative to that of the image before it.
     pub update: f64,
+    /// Settings of the step.
+    pub tuning: AscentTuning,
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::AscentReport;
+use super::{AscentReport, AscentTuning};
 use crate::algebra::{BackendError, Data, Image, ImageSpace, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
@@ -19,7 +19,7 @@ use crate::task::Task;
 const FLOOR: f32 = 1e-7;
 
 /// Φ by its terms.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ObjectiveValue {
     /// Σ (y ln ȳ − ȳ) over all data.
     pub log_likelihood: f64,
@@ -41,6 +41,10 @@ pub(super) struct Objective<B: EmKernels, M, S> {
     spec: PenaltySpec,
     /// Known once the algorithm has begun.
     penalty: Option<Penalty>,
+    /// Largest value of the start image, from which the penalty follows; known then, too.
+    largest: f64,
+    /// Factor of all step sizes.
+    pub step_factor: f64,
     /// Coefficients of the start image, and whether they are those of a uniform one without a level; `None` once it has begun.
     start: Option<(Arc<Vec<f32>>, bool)>,
     readout: ImageReadout<B, S>,
@@ -89,6 +93,8 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
             of_sensitivity: exact,
             spec,
             penalty: None,
+            largest: 0.0,
+            step_factor: 1.0,
             start: Some((start, init.is_none())),
             backend,
             model,
@@ -142,11 +148,29 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         std::mem::swap(&mut self.x, &mut self.scratch);
         let largest = f64::from(self.volume()?.range().1);
         self.penalty = self.spec.from_start(largest);
+        self.largest = largest;
         self.backend.fill(&mut self.scratch, FLOOR * largest as f32)?;
         self.backend.masked(&mut self.floor, &self.scratch, &self.sensitivity)?;
         self.hold_above_floor()?;
         self.start = None;
         Ok(())
+    }
+
+    /// Returns the settings of the next step.
+    pub fn tuning(&self) -> AscentTuning {
+        AscentTuning { strength: self.spec.strength, gamma: self.spec.gamma, step_factor: self.step_factor }
+    }
+
+    /// Changes them. Images that are not made of voxels stay without a penalty.
+    fn set_tuning(&mut self, tuning: AscentTuning) {
+        let AscentTuning { strength, gamma, step_factor } = tuning;
+        let strength = if self.readout.space().evaluated_len().is_some() { 0.0 } else { strength };
+        self.spec = PenaltySpec { strength, gamma, ..self.spec };
+        self.step_factor = step_factor;
+        if self.has_begun() {
+            let kappa = self.penalty.take().and_then(|penalty| penalty.kappa);
+            self.penalty = self.spec.from_start(self.largest).map(|penalty| Penalty { kappa, ..penalty });
+        }
     }
 
     pub fn num_subsets(&self) -> usize {
@@ -277,6 +301,9 @@ pub(super) trait Climb<B: EmKernels, M, S>: Send {
         stages: &mut StageTimes,
         task: &Task,
     ) -> Result<(usize, PoissonTerms, AscentReport), ReconError>;
+
+    /// Follows a change of the penalty, from the next step on.
+    fn penalty_changed(&mut self) {}
 }
 
 /// An algorithm that climbs.
@@ -350,6 +377,18 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algo
         // Lost additions would count as a gradient.
         if self.accumulations().contains(&accumulation) {
             self.objective.accumulation = accumulation;
+        }
+    }
+
+    fn tuning(&self) -> Option<AscentTuning> {
+        Some(self.objective.tuning())
+    }
+
+    fn set_tuning(&mut self, tuning: AscentTuning) {
+        let before = self.objective.tuning();
+        self.objective.set_tuning(tuning);
+        if !self.objective.tuning().has_same_penalty(before) {
+            self.climb.penalty_changed();
         }
     }
 

@@ -6,6 +6,9 @@
 //! P = x̄ / (Aᵀm + 3/2 · β diag(∇²R(x̄)) x̄),   x̄ = x̃ smoothed, at least δ
 //! ```
 //!
+//! A new β needs no pass through the data: the b_s do not contain it. P is made again. The Φ of the anchor is forgotten: until the
+//! next one the image climbs two objectives, and may fall in each.
+//!
 //! The anchor x̃ is the image at the beginning of every second epoch, where all b_s are computed. The subset's sensitivities cancel,
 //! and the penalty is always that of the present image. δ is a thousandth of the start image's largest value: a voxel at 0 can rise
 //! again.
@@ -74,7 +77,8 @@ struct Anchor<B: EmKernels> {
     parts: Vec<B::Array<Image>>,
     /// Their sum less the sensitivity.
     gradient: B::Array<Image>,
-    objective: ObjectiveValue,
+    /// Φ with the present penalty, where all steps since climb it.
+    objective: Option<ObjectiveValue>,
 }
 
 /// The state of the algorithm between its steps.
@@ -89,6 +93,8 @@ struct Climbing<B: EmKernels> {
     /// Factor of the step sizes, halved each time.
     scale: f64,
     num_halved: usize,
+    /// True if the penalty has changed since the last step.
+    has_new_penalty: bool,
 }
 
 /// Makes the algorithm.
@@ -108,6 +114,7 @@ where
         delta: 0.0,
         scale: 1.0,
         num_halved: 0,
+        has_new_penalty: false,
     };
     Ok(Box::new(Ascent::new(objective, climbing)))
 }
@@ -121,26 +128,28 @@ impl<B: EmKernels> Climbing<B> {
         stages: &mut StageTimes,
         task: &Task,
     ) -> Result<ObjectiveValue, ReconError> {
+        let is_first = self.anchor.is_none();
         let mut anchor = match self.anchor.take() {
             Some(anchor) => anchor,
             None => {
                 let parts = (0..objective.num_subsets()).map(|_| objective.zeros()).collect::<Result<_, _>>()?;
                 let [x, gradient] = [objective.zeros()?, objective.zeros()?];
-                let value = ObjectiveValue { log_likelihood: f64::NEG_INFINITY, penalty: 0.0 };
-                Anchor { x, parts, gradient, objective: value }
+                Anchor { x, parts, gradient, objective: None }
             }
         };
         let mut value = Self::pass(objective, &mut anchor, stages, task)?;
-        let before = anchor.objective.total();
-        let has_risen = value.total() >= before - ROUNDING * before.abs();
-        if before.is_finite() && !has_risen {
+        let is_good = match anchor.objective.map(ObjectiveValue::total) {
+            Some(before) => value.total() >= before - ROUNDING * before.abs() || !before.is_finite(),
+            None => is_first || value.total().is_finite(),
+        };
+        if !is_good {
             let all = objective.all();
             copy(&mut objective.backend, &anchor.x, &mut objective.x, all)?;
             self.scale *= 0.5;
             self.num_halved += 1;
             value = Self::pass(objective, &mut anchor, stages, task)?;
         }
-        anchor.objective = value;
+        anchor.objective = Some(value);
         objective.copy_into(&mut anchor.x)?;
         self.anchor = Some(anchor);
         Ok(value)
@@ -165,7 +174,7 @@ impl<B: EmKernels> Climbing<B> {
         Ok(value)
     }
 
-    /// Makes P at the anchor.
+    /// Makes P at the present image.
     fn make_preconditioner<M: ForwardModel<B>, S: ImageSpace<B>>(
         &mut self,
         objective: &mut Objective<B, M, S>,
@@ -204,17 +213,21 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
         let num_subsets = objective.num_subsets();
         let (epoch, at) = (num_steps / num_subsets, num_steps % num_subsets);
         let mut value = None;
+        let has_new_penalty = std::mem::take(&mut self.has_new_penalty);
+        if let Some(anchor) = self.anchor.as_mut().filter(|_| has_new_penalty) {
+            anchor.objective = None;
+        }
         if at == 0 {
             self.order = self.settings.order.of_epoch(epoch, num_subsets, self.settings.seed);
             if epoch.is_multiple_of(EPOCHS_OF_ANCHOR) {
                 value = Some(self.anchor(objective, stages, task)?);
             }
-            if epoch < EPOCHS_OF_PRECONDITIONER {
-                stages.time(Stage::Update, || self.make_preconditioner(objective))?;
-            }
+        }
+        if has_new_penalty || (at == 0 && epoch < EPOCHS_OF_PRECONDITIONER) {
+            stages.time(Stage::Update, || self.make_preconditioner(objective))?;
         }
         let subset = self.order[at];
-        let step_size = self.scale * self.settings.step_sizes.of_step(num_steps);
+        let step_size = objective.step_factor * self.scale * self.settings.step_sizes.of_step(num_steps);
         let Self { anchor, preconditioner, backprojected_ratio, direction, .. } = self;
         let terms = objective.backprojected_ratio(subset, backprojected_ratio, stages, task)?;
         let update = stages.time(Stage::Update, || -> Result<f64, ReconError> {
@@ -232,7 +245,11 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
             objective.backend.finish()?;
             Ok(update)
         })?;
-        let report = AscentReport { objective: value, step_size, num_halved: self.num_halved, update };
-        Ok((subset, terms, report))
+        let (num_halved, tuning) = (self.num_halved, objective.tuning());
+        Ok((subset, terms, AscentReport { objective: value, step_size, num_halved, update, tuning }))
+    }
+
+    fn penalty_changed(&mut self) {
+        self.has_new_penalty = true;
     }
 }

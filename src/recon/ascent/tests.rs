@@ -218,3 +218,52 @@ fn a_penalty_has_what_is_not_given_from_the_start_image() {
     assert_eq!(potential(PenaltySpec { prior: Prior::Quadratic, ..spec }), Some(Potential::Quadratic));
     assert_eq!(potential(PenaltySpec::NONE), None);
 }
+
+/// SVRG whose β changes before one of the steps.
+fn with_change(at: usize, from: f64, to: f64) -> (Box<dyn Algorithm>, Vec<AscentReport>) {
+    let penalty = PenaltySpec { strength: from, ..PENALTY };
+    let mut algorithm = svrg(StepSizes::Constant(0.3), penalty, DrawOrder::Random);
+    let steps = (0..1200).map(|step| {
+        if step == at {
+            let tuning = AscentTuning { strength: to, ..algorithm.tuning().unwrap() };
+            algorithm.set_tuning(tuning);
+        }
+        algorithm.step(&Task::new()).unwrap().ascent.unwrap()
+    });
+    let reports = steps.collect();
+    (algorithm, reports)
+}
+
+#[test]
+fn another_strength_during_a_run_leads_to_its_own_maximum_without_a_pass_or_halved_steps() {
+    // Before, at and after an anchor, and late, where the old maximum is reached.
+    for at in [0, 1, 5, 6, 7, 8, 9, 400, 403, 405, 407] {
+        for from in [0.0, 0.05, 5.0] {
+            let (mut algorithm, reports) = with_change(at, from, 0.5);
+            assert!(distance(&mut *algorithm, PENALISED) < 1e-5, "{at} {from}: {}", distance(&mut *algorithm, PENALISED));
+            assert!(
+                reports.iter().all(|ascent| ascent.num_halved == 0),
+                "steps were halved after a change at step {at} from {from}"
+            );
+            let passes: Vec<usize> = (0..1200).filter(|step| reports[*step].objective.is_some()).collect();
+            assert!(passes.iter().eq((0..1200).step_by(8).collect::<Vec<_>>().iter()), "{passes:?}");
+            assert!(reports.iter().enumerate().all(|(step, ascent)| (ascent.tuning.strength == 0.5) == (step >= at)));
+        }
+    }
+}
+
+#[test]
+fn steps_have_the_factor_that_is_set_during_a_run() {
+    for method in [
+        AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::Constant(0.3), order: DrawOrder::Random, seed: 1 }),
+        AscentMethod::Bsrem(BsremSettings { step_size: 0.3, relaxation: 0.0, subset_order: SubsetOrder::Spaced }),
+    ] {
+        let spec = AlgorithmSpec::Ascent { method, penalty: PENALTY };
+        let mut algorithm = begun(spec, Some(&Volume::filled(grid(), 3.0)));
+        run(&mut *algorithm, 1);
+        algorithm.set_tuning(AscentTuning { step_factor: 0.5, ..algorithm.tuning().unwrap() });
+        let report = algorithm.step(&Task::new()).unwrap().ascent.unwrap();
+        assert!((report.step_size - 0.15).abs() < 1e-12, "{report:?}");
+    }
+    assert_eq!(begun(AlgorithmSpec::Em { subset_order: SubsetOrder::Spaced }, None).tuning(), None);
+}

@@ -185,6 +185,7 @@ fn results(runs: &[&RunView], axis_value: f64, view: &PlotsView) -> Vec<Row> {
             Duration::try_from_secs_f64(made.times.elapsed_secs).ok().map(format::duration).filter(|_| show_timings)
         }),
         row("log-likelihood", &|view| at(&view.curves().log_likelihood, end(view)).map(format::whole)),
+        row("objective", &|view| at(&view.curves().objective, end(view)).map(format::whole)),
         row("NSR, %", &|view| number(noise(view.curves()), view)),
     ];
     let mut of_rois = |title: &str, factor: f64, of: fn(&Curves) -> &Vec<Series>| {

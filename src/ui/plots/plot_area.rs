@@ -154,18 +154,19 @@ fn rois_ui<'a>(
 
 /// Draws the selected curve of the likelihood: its value, its gain, or the residual.
 fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
+    let chosen = Some(view.options.likelihood).filter(|chosen| chosen.is_of(view.curves)).unwrap_or_default();
     head_ui(ui, |ui| {
-        for &likelihood in LikelihoodCurves::VARIANTS {
+        for &likelihood in LikelihoodCurves::VARIANTS.iter().filter(|likelihood| likelihood.is_of(view.curves)) {
             let [words, help] = likelihood.text();
-            let is_chosen = view.options.likelihood == likelihood;
+            let is_chosen = chosen == likelihood;
             if ui.selectable_label(is_chosen, words).on_hover_text(help).clicked() {
                 actions.push(view.edit(|options| options.likelihood = likelihood));
             }
         }
-        let recent = match view.options.likelihood {
+        let recent = match chosen {
             LikelihoodCurves::Value => Some(&view.curves.log_likelihood),
-            LikelihoodCurves::Gain => None,
             LikelihoodCurves::Residual => Some(&view.curves.residual),
+            _ => None,
         };
         if let Some(text) = recent.and_then(|points| omission(points)) {
             ui.add(egui::Label::new(RichText::new(text).small().weak()).truncate());
@@ -173,7 +174,10 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     });
     let colour = ui.visuals().strong_text_color();
     let weak = ui.visuals().weak_text_color();
-    match view.options.likelihood {
+    match chosen {
+        LikelihoodCurves::Objective | LikelihoodCurves::Update | LikelihoodCurves::StepSize => {
+            ascent_ui(chosen, view, ui, actions)
+        }
         LikelihoodCurves::Value => {
             let mut plot = CurvePlot::new(view, "likelihood", "log-likelihood", "");
             plot = match view.curves.log_likelihood[..] {
@@ -200,6 +204,32 @@ fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
             plot.show(ui, actions, move |curves| {
                 curves.plot.hline(HLine::new("noise alone", 1.0).color(weak).style(LineStyle::dashed_dense()));
                 lately_ui(curves, "residual", |of| &of.residual, colour);
+            });
+        }
+    }
+}
+
+/// Draws the selected curve of an algorithm that climbs: objective, size of the update, or step size.
+fn ascent_ui(chosen: LikelihoodCurves, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
+    let colours = theme::colours(ui.visuals());
+    let (strong, weak) = (ui.visuals().strong_text_color(), ui.visuals().weak_text_color());
+    match chosen {
+        LikelihoodCurves::Update => {
+            let plot = CurvePlot::scaled(view, "update", "update of the image", "%", Scale::Logarithmic);
+            plot.show(ui, actions, move |curves| curves.with_kept("update", |of| &of.update, strong, 1.8));
+        }
+        LikelihoodCurves::StepSize => {
+            CurvePlot::new(view, "step size", "step size", "").including([0.0]).show(ui, actions, move |curves| {
+                curves.curve("times halved", &view.curves.num_halved, colours.warning, 1.2);
+                curves.with_kept("step size", |of| &of.step_size, strong, 1.8);
+            });
+        }
+        _ => {
+            let plot = CurvePlot::new(view, "objective", "change of the objective", "").including([0.0, 1.0]);
+            plot.show(ui, actions, move |curves| {
+                curves.curve("− penalty", &view.curves.penalty_change, colours.warning, 1.2);
+                curves.curve("data term", &view.curves.data_term_change, weak, 1.2);
+                curves.with_kept("objective", |of| &of.objective_change, strong, 1.8);
             });
         }
     }

@@ -1,6 +1,7 @@
 //! Which curves the plots show, and how.
 
 use crate::report;
+use crate::ui::run::curves::Curves;
 use crate::ui::slices::action::ViewAction;
 use crate::ui::widgets::format;
 use crate::ui::widgets::picture_area::PictureArea;
@@ -71,14 +72,37 @@ pub enum LikelihoodCurves {
     Gain,
     /// Residual of the data relative to the expected counts.
     Residual,
+    /// Objective of an algorithm that climbs.
+    Objective,
+    /// Size of its updates.
+    Update,
+    /// Its step size.
+    StepSize,
 }
 
 impl LikelihoodCurves {
+    /// True if a run with these curves has it.
+    pub fn is_of(self, curves: &Curves) -> bool {
+        match self {
+            LikelihoodCurves::Value | LikelihoodCurves::Gain | LikelihoodCurves::Residual => true,
+            LikelihoodCurves::Objective => !curves.objective.is_empty(),
+            LikelihoodCurves::Update | LikelihoodCurves::StepSize => !curves.update.is_empty(),
+        }
+    }
+
     /// Returns name and tooltip.
     pub fn text(self) -> [&'static str; 2] {
         match self {
             LikelihoodCurves::Value => {
                 ["Likelihood", "Log-likelihood Σ (y ln e − e) over all data y, e being the counts that the image makes expect"]
+            }
+            LikelihoodCurves::Objective => [
+                "Objective",
+                "Objective Φ = data term − penalty: its change since the first pass through all data, and the parts of both terms. The data term is Σ (y ln e − e), the penalty β R",
+            ],
+            LikelihoodCurves::Update => ["Update", "Length of each step relative to that of the image, on a logarithmic scale"],
+            LikelihoodCurves::StepSize => {
+                ["Step", "Step size, and the number of times that it was halved because the objective had fallen"]
             }
             LikelihoodCurves::Gain => ["Gain", "Increase of the log-likelihood per iteration, on a logarithmic scale"],
             LikelihoodCurves::Residual => [

@@ -10,7 +10,7 @@ use super::roi_branches::{Branch, RoiPoint};
 use super::thinning::thinned;
 use crate::data::{Roi, RoiRole};
 use crate::measure::{NoPeakWidth, PeakWidth};
-use crate::recon::RaceReport;
+use crate::recon::{AscentReport, ObjectiveValue, RaceReport};
 use crate::session::{Comparison, background_nsr, roi_numbers};
 use crate::statistics::mean;
 use crate::ui::widgets::theme;
@@ -70,6 +70,20 @@ pub struct Curves {
     pub likelihood_gain: Vec<[f64; 2]>,
     /// Residual of the data relative to the expected counts.
     pub residual: Vec<[f64; 2]>,
+    /// Objective Φ of an algorithm that climbs, where a step went through all data.
+    pub objective: Vec<[f64; 2]>,
+    /// Change of Φ since the first of them.
+    pub objective_change: Vec<[f64; 2]>,
+    /// Part of the data term in that change.
+    pub data_term_change: Vec<[f64; 2]>,
+    /// Part of the penalty in that change, negative where the penalty has grown.
+    pub penalty_change: Vec<[f64; 2]>,
+    /// Length of each step of such an algorithm relative to that of the image, %.
+    pub update: Vec<[f64; 2]>,
+    /// Its step size.
+    pub step_size: Vec<[f64; 2]>,
+    /// Number of times that the step size has been halved.
+    pub num_halved: Vec<[f64; 2]>,
     /// Mean of each ROI, for runs without likelihood.
     pub mean: Vec<Series>,
     /// Loss of each step's backprojection to the race condition, %; a piece for each series of non-atomic steps.
@@ -111,6 +125,7 @@ impl Curves {
         curves.likelihood_gain = thinned(&gains).copied().collect();
         let residual = live.before_iterations(|step| step.residual);
         curves.residual = thinned(&residual).map(|[step, value]| [at(*step), *value]).collect();
+        curves.add_ascent(live);
         let compared: Vec<&Comparison> = live.comparisons.values().collect();
         let (same, last): (Vec<_>, Vec<_>) = compared.into_iter().partition(|found| found.is_fixed || found.is_of_same_number());
         let points = |of: &[&Comparison], value: fn(&Comparison) -> f64| -> Vec<[f64; 2]> {
@@ -134,6 +149,28 @@ impl Curves {
             curves.level.push(piece(|race| race.level));
         }
         curves
+    }
+
+    fn add_ascent(&mut self, live: &LiveRun) {
+        let at = |step: usize| live.axis_value(step as f64);
+        let steps: Vec<(usize, AscentReport)> =
+            live.steps.values().filter_map(|step| Some((step.subiteration, step.ascent?))).collect();
+        let points = |value: fn(&AscentReport) -> f64| -> Vec<[f64; 2]> {
+            thinned(&steps).map(|(step, ascent)| [at(*step), value(ascent)]).collect()
+        };
+        self.update = points(|ascent| 100.0 * ascent.update);
+        self.step_size = points(|ascent| ascent.step_size);
+        self.num_halved = points(|ascent| ascent.num_halved as f64);
+        // Φ belongs to the image before its step.
+        let before = |(step, ascent): &(usize, AscentReport)| Some((at(step.saturating_sub(1)), ascent.objective?));
+        let values: Vec<(f64, ObjectiveValue)> = steps.iter().filter_map(before).collect();
+        let Some((_, first)) = values.first().copied() else { return };
+        for (at, value) in thinned(&values) {
+            self.objective.push([*at, value.total()]);
+            self.objective_change.push([*at, value.total() - first.total()]);
+            self.data_term_change.push([*at, value.log_likelihood - first.log_likelihood]);
+            self.penalty_change.push([*at, first.penalty - value.penalty]);
+        }
     }
 
     fn add_branch(&mut self, live: &LiveRun, branch: &Branch, steps: &BTreeSet<usize>, is_earlier: bool) {

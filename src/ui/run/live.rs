@@ -251,7 +251,9 @@ impl LiveRun {
         self.mark_edit(is_new);
         self.stages.add(report, &self.iteration_scheme());
         self.steps.insert(report.subiteration, report.into());
-        limit(&mut self.steps, |step| step.log_likelihood.is_some());
+        limit(&mut self.steps, |step| {
+            step.log_likelihood.is_some() || step.ascent.is_some_and(|ascent| ascent.objective.is_some())
+        });
         self.recent_steps.push_back((report.subiteration, report.elapsed));
         while self.recent_steps.len() > 2 * self.num_subsets().max(8) {
             self.recent_steps.pop_front();
@@ -370,6 +372,7 @@ mod tests {
             explained: None,
             accumulation,
             race: None,
+            ascent: None,
             stages: StageTimes::default(),
             elapsed: Duration::from_millis(500 * subiteration as u64),
             branch: 1,

@@ -75,6 +75,7 @@ mod tests {
             num_events: None,
             accumulation: Accumulation::Atomic,
             race: None,
+            ascent: None,
             stages: StageTimes::from([
                 (Stage::Forward, ms(forward_ms)),
                 (Stage::Backprojection, ms(20)),

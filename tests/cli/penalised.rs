@@ -1,0 +1,56 @@
+//! Algorithms that climb to the maximum of a penalised likelihood: table, record and progress.
+
+use serde_json::Value;
+use tomoscope::io::measurements::read_measurements;
+
+use super::{done, tomoscope};
+
+#[test]
+fn objective_update_and_steps_are_in_table_record_and_progress() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let run = |arguments: &str| done(at, &arguments.split(' ').collect::<Vec<_>>());
+    run("simulate cylinder --scanner small --counts 2e5 -o scan.hs");
+    let arguments = "reconstruct scan.hs -o image.nii --algorithm svrg --beta 1 --subsets 4 --iterations 5 --csv table.csv";
+    let output = tomoscope(at, &arguments.split(' ').collect::<Vec<_>>());
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
+    let rows = read_measurements(&at.join("table.csv")).unwrap();
+    let of = |quantity: &str| -> Vec<([usize; 2], f64)> {
+        let rows = rows.iter().filter(|row| row.quantity == quantity);
+        rows.map(|row| ([row.iteration, row.subset], row.value)).collect()
+    };
+    // Every second iteration begins with all data.
+    let objective = of("objective");
+    assert_eq!(objective.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [[0, 0], [2, 0], [4, 0]]);
+    assert!(objective.windows(2).all(|pair| pair[1].1 >= pair[0].1), "{objective:?}");
+    for ((number, value), (data, penalty)) in objective.iter().zip(of("data_term").iter().zip(of("penalty"))) {
+        assert_eq!((*number, *number), (data.0, penalty.0));
+        assert!(*value == data.1 - penalty.1 && penalty.1 > 0.0, "{value}: {data:?} {penalty:?}");
+    }
+    let [update, step_size, num_halved] = ["update", "step_size", "num_halved"].map(of);
+    assert!(update.len() == 20 && update.iter().all(|(_, value)| *value > 0.0), "{update:?}");
+    assert!(update[19].1 < 0.5 * update[0].1, "the steps shrink: {update:?}");
+    assert_eq!(step_size.iter().map(|(_, value)| *value).collect::<Vec<_>>(), [[3.0; 10], [2.0; 10]].concat());
+    assert!(num_halved.iter().all(|(_, value)| *value == 0.0), "{num_halved:?}");
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(at.join("image.nii.json")).unwrap()).unwrap();
+    let ascent = &record["algorithm"]["ascent"];
+    assert_eq!(ascent["objective"]["of_subiteration"], 16, "{record}");
+    let total = ascent["objective"]["data_term"].as_f64().unwrap() - ascent["objective"]["penalty"].as_f64().unwrap();
+    assert_eq!((total, ascent["update"].as_f64(), &ascent["num_halved"]), (objective[2].1, Some(update[19].1), &0.into()));
+    let last = printed.lines().find(|line| line.contains("iteration 5 of 5")).unwrap();
+    assert!(last.contains("update 0.") && last.contains("after iteration 4 (penalty "), "{last}");
+}
+
+#[test]
+fn halved_steps_are_reported_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(at, &"simulate cylinder --scanner small --counts 2e5 -o scan.hs".split(' ').collect::<Vec<_>>());
+    let arguments = "reconstruct scan.hs -o image.nii --algorithm svrg --beta 1 --subsets 4 --iterations 9 --step-size 200";
+    let output = tomoscope(at, &arguments.split(' ').collect::<Vec<_>>());
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(printed.matches("returned to the image before and halved its steps").count(), 1, "{printed}");
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(at.join("image.nii.json")).unwrap()).unwrap();
+    assert!(record["algorithm"]["ascent"]["num_halved"].as_u64().unwrap() > 1, "{record}");
+}
