@@ -5,10 +5,11 @@
 use super::data::Data;
 use super::settings::RunSettings;
 use super::subsets::SubsetRule;
-use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Sweep, SweepSpace};
+use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Preset, Roi, RoiRole, Study, Sweep, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::plan::algorithms::parameters::Parameters;
+use crate::plan::algorithms::penalised::BETA;
 use crate::plan::algorithms::registry::{AlgorithmChoice, SUBSET_ORDER, filter_parameters};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
@@ -41,6 +42,36 @@ pub fn default_settings_of(data: &Data) -> Result<RunSettings, SetupError> {
 /// The scanner's default image grid is invalid.
 pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
     Ok(osem(SubsetRule::of_counts(counts), counts.geometry().default_grid()?))
+}
+
+impl RunSettings {
+    /// Returns the settings for a study that comes with the start of a penalised reconstruction: SVRG on the grid of its images, with
+    /// its strength.
+    pub fn with_preset<M>(self, study: &Study<M>) -> Self {
+        let Some(preset) = &study.preset else { return self };
+        let strength = preset.strength.map(|strength| strength * mean_square_of_kappa(preset, &study.rois));
+        let algorithm = AlgorithmChoice::SVRG;
+        let grid = preset.start.as_ref().or(preset.kappa.as_ref()).map_or(self.grid, |image| image.grid.clone());
+        Self {
+            algorithm,
+            parameters: Parameters::default().with_number(&BETA, strength),
+            num_subsets: self.subset_rule.map_or(self.num_subsets, |rule| rule.num_subsets_of(algorithm)),
+            fov_radius_mm: grid.inscribed_radius_mm(),
+            grid,
+            ..self
+        }
+    }
+}
+
+/// Returns the mean of κ² in the background, or where no region is one, in the whole image; 1 without κ. Runs have no image of κ:
+/// with it as their strength the penalty of the background is the same.
+fn mean_square_of_kappa(preset: &Preset, rois: &[Roi]) -> f64 {
+    let Some(kappa) = &preset.kappa else { return 1.0 };
+    let background = rois.iter().find(|roi| roi.role == RoiRole::Background).map(|roi| roi.mask(&kappa.grid));
+    let squared = |value: &f32| f64::from(*value).powi(2);
+    let of_all = || kappa.as_slice().iter().map(squared).sum::<f64>() / kappa.as_slice().len() as f64;
+    let sums = background.map(|mask| mask.sums(kappa.as_slice())).filter(|sums| sums.weight > 0.0);
+    sums.map_or_else(of_all, |sums| sums.sum_of_squares / sums.weight)
 }
 
 /// Returns settings of OSEM with the subsets and iterations of the rule.

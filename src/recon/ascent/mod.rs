@@ -7,6 +7,7 @@
 //! by the gradients of subsets: BSREM with steps that shrink, SVRG with gradients whose variance vanishes. Unlike EM they
 //! converge, also with subsets. Without a penalty they find the maximum of the likelihood.
 
+mod barzilai_borwein;
 mod bsrem;
 mod objective;
 mod order;
