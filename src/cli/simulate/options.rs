@@ -40,7 +40,11 @@ pub fn not_a_model(text: &str) -> String {
 #[derive(Args, Clone, Debug)]
 pub struct SimulateOptions {
     #[arg(value_parser = phantom_name, help = phantoms())]
-    #[arg(required_unless_present = "petric", default_value_if("petric", ArgPredicate::IsPresent, "nema-iq-2018"))]
+    #[arg(
+        required = false,
+        required_unless_present = "petric",
+        default_value_if("petric", ArgPredicate::IsPresent, "nema-iq-2018")
+    )]
     pub phantom: String,
 
     /// Write a twin of a data set of PETRIC into this folder: sinograms with attenuation and background, OSEM start image, κ, strength of
@@ -69,7 +73,11 @@ pub struct SimulateOptions {
     ///
     /// Corrections of a sinogram are written as OUT_mult.hs and OUT_add.hs.
     #[arg(short, long, value_name = "OUT", value_parser = simulated_file)]
-    #[arg(required_unless_present = "petric", default_value_if("petric", ArgPredicate::IsPresent, "prompts.hs"))]
+    #[arg(
+        required = false,
+        required_unless_present = "petric",
+        default_value_if("petric", ArgPredicate::IsPresent, "prompts.hs")
+    )]
     pub output: PathBuf,
 
     /// Model of the data: analytic (exact line integrals) or montecarlo (photons in the crystals of rotating heads).

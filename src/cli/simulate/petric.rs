@@ -130,16 +130,19 @@ fn kappa(counts: &Counts, image: &Volume, fov_radius_mm: f64, task: &Task) -> Re
         Ok(system.data().in_order(data))
     };
     let (expected, of_ones) = (projected(image)?, projected(&ones)?);
-    let weighted: Arc<Vec<f32>> = Arc::new((0..expected.len())
-        .map(|bin| {
-            let value =
-                |data: &Option<crate::data::Michelogram>, default: f32| data.as_ref().map_or(default, |data| data.counts[bin]);
-            let (m, a) = (f64::from(value(&counts.multiplicative, 1.0)), f64::from(value(&counts.additive, 0.0)));
-            let expected = m * f64::from(expected[bin]) + a;
-            let curvature = m * m * f64::from(counts.prompts.counts[bin]) / (expected * expected);
-            if expected > 0.0 { (curvature * f64::from(of_ones[bin])) as f32 } else { 0.0 }
-        })
-        .collect());
+    let weighted: Arc<Vec<f32>> = Arc::new(
+        (0..expected.len())
+            .map(|bin| {
+                let value = |data: &Option<crate::data::Michelogram>, default: f32| {
+                    data.as_ref().map_or(default, |data| data.counts[bin])
+                };
+                let (m, a) = (f64::from(value(&counts.multiplicative, 1.0)), f64::from(value(&counts.additive, 0.0)));
+                let expected = m * f64::from(expected[bin]) + a;
+                let curvature = m * m * f64::from(counts.prompts.counts[bin]) / (expected * expected);
+                if expected > 0.0 { (curvature * f64::from(of_ones[bin])) as f32 } else { 0.0 }
+            })
+            .collect(),
+    );
     let accumulation = system.default_accumulation();
     let arranged = system.data().arranged(&weighted, 1);
     let mut kappa = system.backproject(Subset::ALL, arranged, accumulation, task).map_err(ReconError::from)?;
