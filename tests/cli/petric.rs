@@ -66,9 +66,9 @@ fn a_folder_opens_as_a_study_with_its_start_and_its_penalty_and_names_missing_fi
         assert!(output.status.success() && told.contains(name), "{told}");
     }
     fs::write(temporary.path().join("twin/penalisation_factor.txt"), "strong").unwrap();
-    let told = refused(temporary.path(), &arguments);
+    let told = refused(temporary.path(), 1, &arguments);
     assert!(told.contains("penalisation_factor.txt") && told.contains("'strong'"), "{told}");
-    let told = refused(temporary.path(), &TWIN);
+    let told = refused(temporary.path(), 1, &TWIN);
     assert!(told.contains("contains a data set already"), "{told}");
 }
 
@@ -90,6 +90,6 @@ fn svrg_reaches_the_thresholds_of_a_twin_within_ten_epochs() {
     assert!(reached.is_some_and(|epochs| epochs <= 10.0), "{text}");
     // Another objective.
     assert_eq!(epochs("OSEM (no penalty)", "all"), None, "{text}");
-    let told = refused(temporary.path(), &["reproduce", "petric", "tables", "--quick", "-o", "others"]);
+    let told = refused(temporary.path(), 1, &["reproduce", "petric", "tables", "--quick", "-o", "others"]);
     assert!(told.contains("is no data set of PETRIC"), "{told}");
 }

@@ -91,7 +91,7 @@ pub static STEP_RULE: Parameter = Parameter {
     key: "step_rule",
     label: "Step rule",
     help: "SVRG: step sizes by a table, or barzilai-borwein (from the curvature between two full gradients)",
-    details: "Default: table. barzilai-borwein begins with 2.2 or --step-size.",
+    details: "Default: table. barzilai-borwein begins with 2.2 or --step-size, which is its largest size.",
     kind: Kind::Choice {
         choices: || vec![Choice::named("table"), Choice { label: "Barzilai–Borwein", ..Choice::named(BARZILAI_BORWEIN) }],
         default: "table",

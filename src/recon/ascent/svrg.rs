@@ -42,9 +42,10 @@ pub enum StepSizes {
     Constant(f64),
     /// 3 for the first 10 steps, then 2 to number 100, 1.5 to 200, 1 to 300, ½ from there on (the first of PETRIC's winner).
     Table,
-    /// By Barzilai and Borwein from the second anchor on, this one before (the second of PETRIC's winner, with 2.2).
+    /// By Barzilai and Borwein from the second anchor on, but not above this one, which the steps before have (the second of PETRIC's
+    /// winner, with 2.2). All steps from anchor to anchor have the same size: one that suits flat directions alone would diverge.
     BarzilaiBorwein {
-        /// τ until the second anchor.
+        /// τ until the second anchor, and the largest one.
         first: f64,
     },
 }
@@ -244,8 +245,9 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
             self.secant = Some(BarzilaiBorwein::at_anchor(last, objective, &anchor.gradient, &self.preconditioner)?);
         }
         let subset = self.order[at];
-        let size = self.secant.as_ref().and_then(|secant| secant.size);
-        let size = size.unwrap_or_else(|| self.settings.step_sizes.of_step(num_steps));
+        let size = self.settings.step_sizes.of_step(num_steps);
+        let of_secant = self.secant.as_ref().and_then(|secant| secant.size);
+        let size = of_secant.map_or(size, |of_secant| of_secant.min(size));
         let step_size = objective.step_factor * self.scale * size;
         let Self { anchor, preconditioner, backprojected_ratio, direction, .. } = self;
         let terms = objective.backprojected_ratio(subset, backprojected_ratio, stages, task)?;
