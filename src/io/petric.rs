@@ -150,7 +150,7 @@ impl PetricFolder {
         }
     }
 
-    /// Writes a data set into a folder that exists, with the masks of these regions (voxels of which half or more lies inside);
+    /// Writes a data set into a folder that exists, with the masks of these regions (voxels with half or more inside);
     /// returns the files in order. The masks have the grid of the start image.
     ///
     /// # Errors

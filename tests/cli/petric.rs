@@ -68,7 +68,7 @@ fn a_folder_opens_as_a_study_with_its_start_and_its_penalty_and_names_missing_fi
     fs::write(temporary.path().join("twin/penalisation_factor.txt"), "strong").unwrap();
     let told = refused(temporary.path(), 1, &arguments);
     assert!(told.contains("penalisation_factor.txt") && told.contains("'strong'"), "{told}");
-    let told = refused(temporary.path(), 1, &TWIN);
+    let told = refused(temporary.path(), 2, &TWIN);
     assert!(told.contains("contains a data set already"), "{told}");
 }
 

@@ -40,7 +40,7 @@ impl Plan {
             version: 1,
             quick,
             data: data.to_owned(),
-            reference_epochs: if quick { 40 } else { 400 },
+            reference_epochs: if quick { 20 } else { 400 },
             epochs: if quick { 10 } else { 40 },
             bsrem_epochs: if quick { 10 } else { 100 },
             first_steps: if quick { vec![1.0] } else { vec![0.5, 1.0, 2.0] },
