@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Study, Volume};
 use crate::plan::{AlgorithmChoice, Data, DeviceChoice, Job, RunSettings, SetupError, default_settings_of, prepare};
-use crate::recon::ReconError;
 use crate::task::Task;
 
 /// Epochs of the run for a reference.
@@ -54,7 +53,7 @@ pub fn by_svrg(
             break;
         }
     }
-    algorithm.volume_into(&mut image).map_err(ReconError::from)?;
+    algorithm.volume_into(&mut image)?;
     Ok((image, epochs))
 }
 

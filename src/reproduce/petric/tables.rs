@@ -6,8 +6,11 @@ use super::plan::Method;
 use super::stages::Work;
 use crate::reproduce::prelude::*;
 
+/// Name of a column, and whether these passed thresholds are those of it.
+type Threshold = (&'static str, fn([bool; 3]) -> bool);
+
 /// Thresholds by the columns of the tables.
-const THRESHOLDS: [(&str, fn([bool; 3]) -> bool); 4] = [
+const THRESHOLDS: [Threshold; 4] = [
     ("whole object", |passes| passes[0]),
     ("background", |passes| passes[1]),
     ("VOIs", |passes| passes[2]),
