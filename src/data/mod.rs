@@ -55,7 +55,7 @@ pub use sinogram::counts::{Counts, CountsError, TofBackground};
 pub use sinogram::michelogram::{Michelogram, MichelogramError};
 pub use sinogram::row::SinogramRow;
 pub use sinogram::tof::{TofBins, TofBinsError, TofValues};
-pub use study::Study;
+pub use study::{Preset, Study};
 pub use super_lors::{SharingDeviation, SuperLorError, SuperLors};
 pub use sweep::{Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata, SweepSpace};
 pub use tubes::{SharedTubes, TubeSampling, TubeSet, TubeSetError, TubesMade};

@@ -30,6 +30,8 @@ pub struct Study<M> {
     pub truth: Option<Arc<Volume>>,
     /// Regions that come with the study (phantoms).
     pub rois: Vec<Roi>,
+    /// Start of a penalised reconstruction that comes with the study (PETRIC).
+    pub preset: Option<Arc<Preset>>,
     /// Notices about the data for the user.
     pub notices: Vec<Notice>,
     /// Number of the study on the remote host; `None` where its data are on this machine.
@@ -45,6 +47,7 @@ impl<M> Study<M> {
             measured,
             truth: None,
             rois: Vec::new(),
+            preset: None,
             notices: Vec::new(),
             remote_id: None,
         }
@@ -52,7 +55,20 @@ impl<M> Study<M> {
 
     /// Returns the same study with its data in another form.
     pub fn map<N>(self, form: impl FnOnce(M) -> N) -> Study<N> {
-        let Self { title, origin, measured, truth, rois, notices, remote_id } = self;
-        Study { title, origin, measured: form(measured), truth, rois, notices, remote_id }
+        let Self { title, origin, measured, truth, rois, preset, notices, remote_id } = self;
+        Study { title, origin, measured: form(measured), truth, rois, preset, notices, remote_id }
     }
+}
+
+/// Images and the strength of a penalised reconstruction that come with a study. All images have the same grid.
+#[derive(Clone, Debug, Default)]
+pub struct Preset {
+    /// Start image, counts/mm.
+    pub start: Option<Arc<Volume>>,
+    /// κ of each voxel.
+    pub kappa: Option<Arc<Volume>>,
+    /// Strength β of the relative difference prior with this κ, for images in counts/mm.
+    pub strength: Option<f64>,
+    /// Converged image, counts/mm.
+    pub reference: Option<Arc<Volume>>,
 }

@@ -17,7 +17,7 @@
 //! row 5: list_mode
 //! row 6: formats
 //! row 7: by_content files sweep
-//! row 8: attenuation study
+//! row 8: attenuation petric study
 //! ```
 
 mod attenuation;
@@ -31,6 +31,7 @@ mod images;
 pub mod list_mode;
 mod notice;
 mod own;
+mod petric;
 mod sinograms;
 mod study;
 mod sweep;
@@ -56,5 +57,6 @@ pub use own::{
     calibration, crystals, measurements, provenance, psf, rois, saved_factors, saved_matrix, saved_pairs, saved_sensitivity,
     saved_tubes, session_text,
 };
+pub use petric::{BACKGROUND_REGION, PetricFolder, WHOLE_OBJECT, petric_regions};
 pub use study::{Correction, read_image_study, read_pair_study, read_study};
 pub use sweep::{follow_sweep, read_reference, read_sweep, read_sweep_at_phase, write_sweep};

@@ -2,6 +2,7 @@
 //! reference spectrum. The user chooses them, or they are found in the same folder.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use strum::VariantArray as _;
 
@@ -9,7 +10,7 @@ use crate::coded::coded;
 use crate::data::{Counts, CtSettings, EventList, MuUnit, Notice, Study, Sweep};
 use crate::io::formats::Format;
 use crate::io::list_mode::{ListOptions, YrtFields};
-use crate::io::{self, Correction, FileKind, IoError, read_image_study, read_pair_study, read_sweep_at_phase};
+use crate::io::{self, Correction, FileKind, IoError, PetricFolder, read_image_study, read_pair_study, read_sweep_at_phase};
 use crate::plan::algorithms::traits::DataKind;
 use crate::plan::attenuation::factors_cache::attenuated;
 use crate::plan::attenuation::maps::read_maps;
@@ -62,6 +63,9 @@ coded!(StudyError, Io, List, Attenuation);
 
 /// Returns the kind of the data in a file or folder; `None` of a file without any.
 pub fn data_kind_of(path: &Path) -> Option<DataKind> {
+    if PetricFolder::of(path).is_some() {
+        return Some(DataKind::Projections);
+    }
     match Format::of_file(path)?.kind {
         kind if kind.is_scan() => Some(DataKind::Projections),
         kind if kind.is_list() => Some(DataKind::Events),
@@ -172,15 +176,25 @@ impl ScanFiles {
         }
     }
 
-    /// Returns the same files with the corrections of the same folder under their usual names; a named correction stays.
+    /// Returns the same files with the corrections of the same folder under their usual names; a named correction stays. A folder
+    /// of PETRIC becomes its prompts.
     pub fn with_neighbours(self) -> ScanWithNeighbours {
         let (mut files, mut found) = (self, Vec::new());
-        for &which in Correction::VARIANTS {
-            let neighbour = which.path_beside(&files.measured);
+        let petric = PetricFolder::of(&files.measured);
+        let neighbours = match &petric {
+            Some(folder) => {
+                files.measured = folder.prompts();
+                folder.corrections()
+            }
+            None => [Correction::Multiplicative, Correction::Additive]
+                .map(|which| Some(which.path_beside(&files.measured)).filter(|path| path.is_file())),
+        };
+        for (which, neighbour) in [Correction::Multiplicative, Correction::Additive].into_iter().zip(neighbours) {
             let correction = files.correction_mut(which);
-            if correction.is_none() && neighbour.is_file() {
+            if let (None, Some(neighbour)) = (&correction, neighbour) {
                 found.push(file_name(&neighbour));
                 *correction = Some(neighbour);
+                files.additive_inside |= petric.is_some() && which == Correction::Additive;
             }
         }
         ScanWithNeighbours { files, found }
@@ -236,10 +250,16 @@ impl ScanFiles {
         self.attenuated(self.corrected()?, cache, task)
     }
 
-    /// Reads the data with their factors and their background.
+    /// Reads the data with their factors and their background, and the images of a folder of PETRIC.
     fn corrected(&self) -> Result<Study<Counts>, IoError> {
         let (factors, background) = (self.multiplicative.as_deref(), self.additive.as_deref());
-        io::read_study(&self.measured, factors, background, self.additive_inside)
+        let mut study = io::read_study(&self.measured, factors, background, self.additive_inside)?;
+        if let Some(folder) = PetricFolder::of(&self.measured) {
+            let (preset, rois, notices) = folder.read_preset()?;
+            study.notices.extend(notices);
+            study = Study { title: folder.title(), preset: Some(Arc::new(preset)), rois, ..study };
+        }
+        Ok(study)
     }
 
     /// Returns the study whose factors include the attenuation.

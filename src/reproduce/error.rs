@@ -9,7 +9,7 @@ use crate::montecarlo::{DetectorError, TubesError};
 use crate::operator::OperatorError;
 use crate::phantom::epri::SweepError;
 use crate::phantom::{PhantomError, SimulationError};
-use crate::plan::{PhotonScanError, SetupError};
+use crate::plan::{PhotonScanError, SetupError, StudyError};
 use crate::recon::{ReconError, StitchError};
 
 /// An error of a reproduction.
@@ -68,6 +68,18 @@ pub enum ReproduceError {
     /// The simulation of the scanner's ring failed.
     #[error(transparent)]
     Ring(#[from] DetectorError),
+    /// The data set of PETRIC could not be read.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+    /// A folder, as it was given, is none of PETRIC.
+    #[error("{} is no data set of PETRIC: expected a folder with prompts.hs and mult_factors.hs, additive_term.hs or OSEM_image.hv", .0.display())]
+    NotPetric(PathBuf),
+    /// The data set of PETRIC lacks masks.
+    #[error("the data set has no masks PETRIC/VOI_whole_object.hv and PETRIC/VOI_background.hv, which the measures need")]
+    NoMasks,
+    /// PETRIC's measures are undefined.
+    #[error("PETRIC's measures are undefined: the reference has no positive mean in the background, or an image is not finite")]
+    NoMeasures,
     /// A reconstruction gave no image.
     #[error("there is no image")]
     NoImage,
@@ -76,7 +88,7 @@ pub enum ReproduceError {
     Threads(String),
 }
 
-coded!(ReproduceError, Setup, Recon, Simulation, Sweep, Phantom, Grid, Io, Stitch, PhotonScan, Tubes, Ring);
+coded!(ReproduceError, Setup, Recon, Simulation, Sweep, Phantom, Grid, Io, Stitch, PhotonScan, Tubes, Ring, Study);
 
 impl From<OperatorError> for ReproduceError {
     fn from(error: OperatorError) -> Self {

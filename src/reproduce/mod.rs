@@ -10,15 +10,18 @@ mod error;
 mod folder;
 mod herraiz;
 mod paper;
+mod petric;
 mod picture;
 mod qiao_2015;
 
 pub use error::ReproduceError;
 pub use paper::{AnyPaper, Job, PaperInfo, Settings};
+pub use petric::petric_reference;
 
 use belzunce_2012::Belzunce;
 use cabello_2012::Cabello;
 use herraiz::Edition;
+use petric::Petric;
 use qiao_2015::Qiao;
 
 /// Names that most files of a paper need.
@@ -40,7 +43,7 @@ mod prelude {
 }
 
 /// All papers, in the order of the command line's help.
-pub static PAPERS: [&dyn AnyPaper; 5] = [&Belzunce, &Qiao, &Cabello, &Edition::Nima2011, &Edition::Report2010];
+pub static PAPERS: [&dyn AnyPaper; 6] = [&Belzunce, &Qiao, &Cabello, &Edition::Nima2011, &Edition::Report2010, &Petric];
 
 #[cfg(test)]
 mod tests {

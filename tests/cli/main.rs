@@ -29,6 +29,7 @@ mod nema;
 mod node;
 mod outputs;
 mod penalised;
+mod petric;
 mod printing;
 mod provenance;
 mod refusals;

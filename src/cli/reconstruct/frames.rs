@@ -64,7 +64,7 @@ fn run_missing(
         let text = format!("none of the frames has an event of {}", options.input.display());
         return Err(CliError::failed(Failure::NoEvents, text));
     };
-    let [num_subsets, num_iterations] = options.subsets_and_iterations(Some(rule));
+    let [num_subsets, num_iterations] = options.subsets_and_iterations(Some(rule), job.settings.algorithm);
     let job_of = |frame_ms: &std::ops::Range<u32>| {
         let settings = RunSettings {
             frame_ms: Some(frame_ms.clone()),

@@ -29,10 +29,11 @@ use crate::io::formats::Content;
 use crate::io::list_mode::ListOptions;
 use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
-use crate::io::{FileKind, read_pair_study, read_volume};
+use crate::io::{PetricFolder, read_pair_study, read_volume};
 use crate::plan::{
-    AlgorithmChoice, Cache, Job, ListSelection, ResearchSettings, RunSettings, ScanFiles, ScanWithNeighbours, SubsetRule,
-    TofSettings, check_basis, default_list_settings, default_num_iterations, default_settings, list_study, ring_basis,
+    AlgorithmChoice, Cache, DataKind, Job, ListSelection, ResearchSettings, RunSettings, ScanFiles, ScanWithNeighbours,
+    SubsetRule, TofSettings, check_basis, data_kind_of, default_list_settings, default_num_iterations, default_settings,
+    list_study, ring_basis,
 };
 
 /// Options of `tomoscope reconstruct`.
@@ -79,9 +80,9 @@ pub struct ReconstructOptions {
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub iterations: Option<u32>,
 
-    /// Number of OSEM subsets.
+    /// Number of subsets.
     ///
-    /// Default: at most 14, with at least 50 000 counts net of the expected background and at least 4 views each (list-mode
+    /// Default of svrg and bsrem: the divisor of the number of views nearest to 25 (list-mode data: 25). Of osem: at most 14, with at least 50 000 counts net of the expected background and at least 4 views each (list-mode
     /// data have no views), and if possible a divisor of the number of views.
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub subsets: Option<u32>,
@@ -253,10 +254,11 @@ impl ReconstructOptions {
     /// Returns the files to read.
     pub(in crate::cli) fn files_to_read(&self) -> impl Iterator<Item = PathBuf> {
         let lists = &self.list_arguments;
-        let ScanFiles { multiplicative, additive, .. } = match FileKind::of(&self.input) {
-            Some(kind) if kind.is_scan() => self.scan().files,
+        let ScanFiles { measured, multiplicative, additive, .. } = match data_kind_of(&self.input) {
+            Some(DataKind::Projections) => self.scan().files,
             _ => ScanFiles::uncorrected(&self.input),
         };
+        let of_petric = PetricFolder::of(&measured).map(|folder| folder.files());
         let own = [
             &self.matrix,
             &self.psf,
@@ -269,7 +271,7 @@ impl ReconstructOptions {
         ];
         let others = [&lists.crystals, &lists.normalization, &self.projector.tubes];
         let named = own.into_iter().chain(others).flatten().chain(&self.add_attenuation).chain(&self.epri.reference).cloned();
-        [self.input.clone()].into_iter().chain(multiplicative).chain(additive).chain(named)
+        [measured].into_iter().chain(multiplicative).chain(additive).chain(of_petric.into_iter().flatten()).chain(named)
     }
 
     /// Adds the files to read and to write.
@@ -330,14 +332,15 @@ impl ReconstructOptions {
         {
             return Err(CliError::arguments(format!("{option}: {} has no time-of-flight bins", self.input.display())));
         }
-        let settings = self.settings_from(default_settings(&study.measured)?, |image, _| image.grid(geometry))?;
+        let base = default_settings(&study.measured)?.with_preset(&study);
+        let settings = self.settings_from(base, |image, _| image.grid(geometry))?;
         Ok(Job::of(&study, RunSettings { tubes: self.projector.tubes(geometry)?, ..settings }))
     }
 
     /// Returns the numbers of subsets and iterations: the requested ones, or those that suit the data.
-    pub(in crate::cli) fn subsets_and_iterations(&self, rule: Option<SubsetRule>) -> [usize; 2] {
-        let has_subsets = self.algorithm.is_none_or(|algorithm| algorithm.entry().has_subsets);
-        let suited = if has_subsets { rule.map_or(1, SubsetRule::num_subsets) } else { 1 };
+    pub(in crate::cli) fn subsets_and_iterations(&self, rule: Option<SubsetRule>, algorithm: AlgorithmChoice) -> [usize; 2] {
+        let rule = rule.filter(|_| algorithm.entry().has_subsets);
+        let suited = rule.map_or(1, |rule| rule.num_subsets_of(algorithm));
         let num_subsets = self.subsets.map_or(suited, |n| n as usize);
         [num_subsets, self.iterations.map_or_else(|| default_num_iterations(num_subsets), |n| n as usize)]
     }
@@ -430,8 +433,8 @@ impl ReconstructOptions {
             notices::print(found);
         }
         let projector = &self.projector;
-        let [num_subsets, num_iterations] = self.subsets_and_iterations(base.subset_rule);
         let algorithm = self.algorithm.unwrap_or(base.algorithm);
+        let [num_subsets, num_iterations] = self.subsets_and_iterations(base.subset_rule, algorithm);
         let mut parameters = base.parameters;
         parameters.keep(algorithm.entry().parameters);
         parameters.extend(self.parameters.0.clone());
@@ -454,7 +457,7 @@ impl ReconstructOptions {
                 kernel: self.epri.kernel.unwrap_or_default(),
             },
             num_threads: projector.threads.map(usize::from),
-            init: init.map(|(volume, _)| Arc::new(volume)),
+            init: init.map(|(volume, _)| Arc::new(volume)).or(base.init),
             ..base
         })
     }

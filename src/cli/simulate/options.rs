@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::ArgPredicate;
 
 use super::epri_options::EpriOptions;
 use super::list_options::ListArguments;
@@ -39,10 +40,29 @@ pub fn not_a_model(text: &str) -> String {
 #[derive(Args, Clone, Debug)]
 pub struct SimulateOptions {
     #[arg(value_parser = phantom_name, help = phantoms())]
+    #[arg(
+        required = false,
+        required_unless_present = "petric",
+        default_value_if("petric", ArgPredicate::IsPresent, "nema-iq-2018")
+    )]
     pub phantom: String,
 
+    /// Write a twin of a data set of PETRIC into this folder: sinograms with attenuation and background, OSEM start image, κ, strength of
+    /// the penalty and masks.
+    ///
+    /// Defaults: nema-iq-2018 on the scanner small, 1e7 counts, --background 0.3. tomoscope reproduce petric FOLDER measures algorithms
+    /// with it.
+    #[arg(long, value_name = "FOLDER")]
+    #[arg(conflicts_with_all = ["epri", "output", "model", "list_mode", "tof_ps", "truth", "rois"])]
+    pub petric: Option<PathBuf>,
+
+    /// Add the converged image of a long run of SVRG (--petric only).
+    #[arg(long, requires = "petric")]
+    pub reference: bool,
+
     /// Scanner of the catalogue (discovery-ste, small, ...) or ring of crystals (madpet2, madpet2-reduced).
-    #[arg(long, value_name = "NAME", value_parser = known_detectors, required_unless_present = "epri", conflicts_with = "epri")]
+    #[arg(long, value_name = "NAME", value_parser = known_detectors, conflicts_with = "epri")]
+    #[arg(required_unless_present_any = ["epri", "petric"], default_value_if("petric", ArgPredicate::IsPresent, "small"))]
     pub scanner: Option<Detectors>,
 
     #[command(flatten)]
@@ -53,6 +73,11 @@ pub struct SimulateOptions {
     ///
     /// Corrections of a sinogram are written as OUT_mult.hs and OUT_add.hs.
     #[arg(short, long, value_name = "OUT", value_parser = simulated_file)]
+    #[arg(
+        required = false,
+        required_unless_present = "petric",
+        default_value_if("petric", ArgPredicate::IsPresent, "prompts.hs")
+    )]
     pub output: PathBuf,
 
     /// Model of the data: analytic (exact line integrals) or montecarlo (photons in the crystals of rotating heads).
@@ -70,6 +95,7 @@ pub struct SimulateOptions {
 
     /// Expected number of true counts in all bins; with --model montecarlo the exact number.
     #[arg(long, default_value = "1e8", value_name = "N", value_parser = counts)]
+    #[arg(default_value_if("petric", ArgPredicate::IsPresent, "1e7"))]
     pub counts: f64,
 
     /// Seed of the noise.
@@ -84,6 +110,7 @@ pub struct SimulateOptions {
     ///
     /// The expected background is written as OUT_add.hs.
     #[arg(long, default_value_t = 0.0, value_name = "FRACTION", value_parser = background)]
+    #[arg(default_value_if("petric", ArgPredicate::IsPresent, "0.3"))]
     pub background: f64,
 
     /// Also write the true image ({read images}; for a scanner also .dcm).

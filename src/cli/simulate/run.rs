@@ -2,12 +2,15 @@
 //! of a scanner: [`super::epri`].)
 
 use super::options::{Detectors, SimulateOptions};
-use super::{epri, list, photons, scan};
+use super::{epri, list, petric, photons, scan};
 use crate::cli::shared::error::{CliError, CliResult};
 
 /// Simulates and writes.
 pub fn run(options: &SimulateOptions) -> CliResult {
     options.talk.apply();
+    if let Some(folder) = &options.petric {
+        return petric::run(options, folder);
+    }
     options.files().check()?;
     match (options.epri.epri, options.scanner) {
         (Some(scheme), _) => epri::run(options, scheme),

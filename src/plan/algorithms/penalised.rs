@@ -5,7 +5,8 @@ use crate::recon::{
     AlgorithmSpec, AscentMethod, BsremSettings, DrawOrder, Kappa, PenaltySpec, StepSizes, SubsetOrder, SvrgSettings,
 };
 
-pub(super) static SVRG_PARAMETERS: &[&Parameter] = &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &KAPPA, &DRAW_ORDER, &STEP_SIZE];
+pub(super) static SVRG_PARAMETERS: &[&Parameter] =
+    &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &KAPPA, &DRAW_ORDER, &STEP_RULE, &STEP_SIZE];
 pub(super) static BSREM_PARAMETERS: &[&Parameter] = &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &KAPPA, &FIRST_STEP, &RELAXATION];
 
 /// Seed of random orders of subsets.
@@ -106,6 +107,24 @@ pub static DRAW_ORDER: Parameter = Parameter {
 };
 
 /// Parameter of SVRG.
+pub static STEP_RULE: Parameter = Parameter {
+    key: "step_rule",
+    label: "Step rule",
+    help: "SVRG: step sizes by a table, or barzilai-borwein (from the curvature between two full gradients)",
+    details: "Default: table. barzilai-borwein begins with 2.2 or --step-size, which is its largest size.",
+    kind: Kind::Choice {
+        choices: || vec![Choice::named("table"), Choice { label: "Barzilai–Borwein", ..Choice::named(BARZILAI_BORWEIN) }],
+        default: "table",
+    },
+    is_for: |_| true,
+    needs: None,
+    is_in_short_texts: false,
+};
+
+/// Key of a step rule.
+const BARZILAI_BORWEIN: &str = "barzilai-borwein";
+
+/// Parameter of SVRG.
 pub static STEP_SIZE: Parameter = Parameter {
     key: "step_size",
     label: "Step size τ",
@@ -154,7 +173,11 @@ fn penalty(parameters: &Parameters) -> PenaltySpec {
 
 /// SVRG with these parameters.
 pub(super) fn svrg(parameters: &Parameters) -> AlgorithmSpec {
-    let step_sizes = parameters.number(&STEP_SIZE).map_or(StepSizes::Table, StepSizes::Constant);
+    let size = parameters.number(&STEP_SIZE);
+    let step_sizes = match parameters.choice::<String>(&STEP_RULE).as_str() {
+        BARZILAI_BORWEIN => StepSizes::BarzilaiBorwein { first: size.unwrap_or(StepSizes::FIRST) },
+        _ => size.map_or(StepSizes::Table, StepSizes::Constant),
+    };
     let settings = SvrgSettings { step_sizes, order: parameters.choice::<DrawOrder>(&DRAW_ORDER), seed: SEED };
     AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), penalty: penalty(parameters) }
 }
@@ -191,6 +214,13 @@ mod tests {
         assert_eq!(penalty, PenaltySpec::NONE);
         let expected = SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: SEED };
         assert_eq!(method, AscentMethod::Svrg(expected));
+        let parameters = Parameters::default().with_choice(&STEP_RULE, BARZILAI_BORWEIN);
+        for (size, first) in [(None, 2.2), (Some(0.5), 0.5)] {
+            let AlgorithmSpec::Ascent { method, .. } = svrg(&parameters.clone().with_number(&STEP_SIZE, size)) else {
+                panic!("no ascent")
+            };
+            assert_eq!(method, AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::BarzilaiBorwein { first }, ..expected }));
+        }
         let parameters = Parameters::default().with_choice(&PRIOR, "log-cosh").with_number(&BETA, Some(0.3));
         for spec in [svrg(&parameters), bsrem(&parameters)] {
             let AlgorithmSpec::Ascent { penalty, .. } = spec else { panic!("no ascent") };

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use strum::VariantArray as _;
 
 use super::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters};
-use super::penalised::{BSREM_PARAMETERS, SVRG_PARAMETERS, bsrem, svrg};
+use super::penalised::{BSREM_PARAMETERS, PRIOR, SVRG_PARAMETERS, bsrem, svrg};
 use super::traits::{DataKind, Traits};
 use crate::operator::Interpolation;
 use crate::recon::{AlgorithmSpec, AscentTuning, Baseline, FbpSettings, Filter, FilterSettings, PenaltySpec, SubsetOrder};
@@ -273,6 +273,11 @@ impl AlgorithmChoice {
                 Some(AscentTuning { strength, gamma, step_factor: 1.0 })
             }
         }
+    }
+
+    /// Returns true if it climbs to the maximum of a penalised likelihood, which it finds with any number of subsets.
+    pub fn has_subsets_at_will(self) -> bool {
+        self.0.parameters.iter().any(|parameter| parameter.key == PRIOR.key)
     }
 
     /// Returns the number of its stages, of filtered backprojection.

@@ -5,10 +5,11 @@
 use super::data::Data;
 use super::settings::RunSettings;
 use super::subsets::SubsetRule;
-use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Sweep, SweepSpace};
+use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Study, Sweep, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::plan::algorithms::parameters::Parameters;
+use crate::plan::algorithms::penalised::BETA;
 use crate::plan::algorithms::registry::{AlgorithmChoice, SUBSET_ORDER, filter_parameters};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
@@ -41,6 +42,24 @@ pub fn default_settings_of(data: &Data) -> Result<RunSettings, SetupError> {
 /// The scanner's default image grid is invalid.
 pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
     Ok(osem(SubsetRule::of_counts(counts), counts.geometry().default_grid()?))
+}
+
+impl RunSettings {
+    /// Returns the settings for a study that comes with the start of a penalised reconstruction: SVRG on the grid of its images, with
+    /// its strength. (κ is that of the start image, as in the data set.)
+    pub fn with_preset<M>(self, study: &Study<M>) -> Self {
+        let Some(preset) = &study.preset else { return self };
+        let algorithm = AlgorithmChoice::SVRG;
+        let grid = preset.start.as_ref().or(preset.kappa.as_ref()).map_or(self.grid, |image| image.grid.clone());
+        Self {
+            algorithm,
+            parameters: Parameters::default().with_number(&BETA, preset.strength),
+            num_subsets: self.subset_rule.map_or(self.num_subsets, |rule| rule.num_subsets_of(algorithm)),
+            fov_radius_mm: grid.inscribed_radius_mm(),
+            grid,
+            ..self
+        }
+    }
 }
 
 /// Returns settings of OSEM with the subsets and iterations of the rule.

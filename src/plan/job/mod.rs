@@ -31,8 +31,13 @@ pub struct Job {
 }
 
 impl Job {
-    /// Returns a study of any kind with the settings of its run.
-    pub fn new(study: Arc<Study<Data>>, settings: RunSettings) -> Self {
+    /// Returns a study of any kind with the settings of its run. An algorithm that climbs begins at the start image of the study, if
+    /// the settings have none and it has their grid.
+    pub fn new(study: Arc<Study<Data>>, mut settings: RunSettings) -> Self {
+        if settings.init.is_none() && settings.algorithm.has_subsets_at_will() {
+            let start = study.preset.as_ref().and_then(|preset| preset.start.clone());
+            settings.init = start.filter(|start| start.grid.same_as(&settings.grid));
+        }
         Self { study, settings: Box::new(settings) }
     }
 
@@ -89,6 +94,9 @@ impl Job {
 
     /// Returns the notice that the data do not support this number of subsets.
     pub fn subset_notice(&self) -> Option<Notice> {
+        if self.settings.algorithm.has_subsets_at_will() {
+            return None;
+        }
         self.settings.subset_rule?.notice(self.settings.subsets_in_use())
     }
 
@@ -108,8 +116,8 @@ impl Job {
             && let Some(of_whole) = settings.subset_rule
             && let Some(rule) = SubsetRule::of_frames(list, frames_ms)
         {
-            if settings.num_subsets == of_whole.num_subsets() {
-                settings.num_subsets = rule.num_subsets();
+            if settings.num_subsets == of_whole.num_subsets_of(settings.algorithm) {
+                settings.num_subsets = rule.num_subsets_of(settings.algorithm);
             }
             if settings.num_iterations == of_whole.num_iterations() {
                 settings.num_iterations = default_num_iterations(settings.subsets_in_use());

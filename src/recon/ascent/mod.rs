@@ -9,6 +9,7 @@
 
 use std::fmt;
 
+mod barzilai_borwein;
 mod bsrem;
 mod objective;
 mod order;

@@ -13,6 +13,7 @@
 //! and the penalty is always that of the present image. δ is a thousandth of the start image's largest value: a voxel at 0 can rise
 //! again.
 
+use super::barzilai_borwein::BarzilaiBorwein;
 use super::objective::{Ascent, Climb, Objective, ObjectiveValue, copy};
 use super::{AscentReport, DrawOrder};
 use crate::algebra::{Image, ImageSpace};
@@ -41,13 +42,22 @@ pub enum StepSizes {
     Constant(f64),
     /// 3 for the first 10 steps, then 2 to number 100, 1.5 to 200, 1 to 300, ½ from there on (the first of PETRIC's winner).
     Table,
+    /// By Barzilai and Borwein from the second anchor on, but not above this one, which the steps before have (the second of PETRIC's
+    /// winner, with 2.2). All steps from anchor to anchor have the same size: one that suits flat directions alone would diverge.
+    BarzilaiBorwein {
+        /// τ until the second anchor, and the largest one.
+        first: f64,
+    },
 }
 
 impl StepSizes {
-    /// Returns τ of a step, counted from 0.
+    /// τ of Barzilai and Borwein until the second anchor.
+    pub const FIRST: f64 = 2.2;
+
+    /// Returns τ of a step, counted from 0; that of Barzilai and Borwein until the second anchor.
     pub fn of_step(self, step: usize) -> f64 {
         match self {
-            StepSizes::Constant(size) => size,
+            StepSizes::Constant(size) | StepSizes::BarzilaiBorwein { first: size } => size,
             StepSizes::Table => match step {
                 0..=9 => 3.0,
                 10..=99 => 2.0,
@@ -93,6 +103,8 @@ struct Climbing<B: EmKernels> {
     /// Factor of the step sizes, halved each time.
     scale: f64,
     num_halved: usize,
+    /// The anchor of the step size by Barzilai and Borwein.
+    secant: Option<BarzilaiBorwein<B>>,
     /// True if the penalty has changed since the last step.
     has_new_penalty: bool,
 }
@@ -114,6 +126,7 @@ where
         delta: 0.0,
         scale: 1.0,
         num_halved: 0,
+        secant: None,
         has_new_penalty: false,
     };
     Ok(Box::new(Ascent::new(objective, climbing)))
@@ -217,6 +230,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
         let has_new_penalty = std::mem::take(&mut self.has_new_penalty);
         if let Some(anchor) = self.anchor.as_mut().filter(|_| has_new_penalty) {
             anchor.objective = None;
+            self.secant = None;
         }
         if at == 0 {
             self.order = self.settings.order.of_epoch(epoch, num_subsets, self.settings.seed);
@@ -227,8 +241,15 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
         if has_new_penalty || (at == 0 && epoch < EPOCHS_OF_PRECONDITIONER) {
             stages.time(Stage::Update, || self.make_preconditioner(objective))?;
         }
+        if let (Some(_), Some(anchor), StepSizes::BarzilaiBorwein { .. }) = (value, &self.anchor, self.settings.step_sizes) {
+            let last = self.secant.take();
+            self.secant = Some(BarzilaiBorwein::at_anchor(last, objective, &anchor.gradient, &self.preconditioner)?);
+        }
         let subset = self.order[at];
-        let step_size = objective.step_factor * self.scale * self.settings.step_sizes.of_step(num_steps);
+        let size = self.settings.step_sizes.of_step(num_steps);
+        let of_secant = self.secant.as_ref().and_then(|secant| secant.size);
+        let size = of_secant.map_or(size, |of_secant| of_secant.min(size));
+        let step_size = objective.step_factor * self.scale * size;
         let Self { anchor, preconditioner, backprojected_ratio, direction, .. } = self;
         let terms = objective.backprojected_ratio(subset, backprojected_ratio, stages, task)?;
         let update = stages.time(Stage::Update, || -> Result<f64, ReconError> {

@@ -287,3 +287,19 @@ fn steps_have_the_factor_that_is_set_during_a_run() {
     }
     assert_eq!(begun(AlgorithmSpec::Em { subset_order: SubsetOrder::Spaced }, None).tuning(), None);
 }
+
+#[test]
+fn steps_by_barzilai_and_borwein_are_those_of_the_curvature_between_two_anchors() {
+    let rule = StepSizes::BarzilaiBorwein { first: 1.0 };
+    let mut algorithm = svrg(rule, PENALTY, DrawOrder::Random);
+    let sizes: Vec<f64> = run(&mut *algorithm, 300).iter().map(|report| report.ascent.unwrap().step_size).collect();
+    // Four subsets, an anchor every second epoch: the first size until the second anchor, then one for each stretch.
+    assert!(sizes[..8].iter().all(|size| *size == 1.0), "{:?}", &sizes[..8]);
+    assert!(sizes.chunks(8).all(|stretch| stretch.iter().all(|size| *size == stretch[0])));
+    assert!(
+        sizes.iter().all(|size| *size > 0.0 && *size <= 1.0) && sizes[8] < 1.0 && sizes[16] != sizes[8],
+        "{:?}",
+        &sizes[..24]
+    );
+    assert!(distance(&mut *algorithm, PENALISED) < 1e-5, "{}", distance(&mut *algorithm, PENALISED));
+}

@@ -54,6 +54,9 @@ pub struct SettingsForm {
     /// Facts of the study that bound the choices.
     #[serde(skip)]
     pub bounds: Bounds,
+    /// Grid of the images that come with the study.
+    #[serde(skip)]
+    pub preset_grid: Option<Grid>,
 }
 
 /// Facts of a study that bound the choices of the form.
@@ -112,6 +115,7 @@ impl Default for SettingsForm {
             research: ResearchSettings::default(),
             parameters: Parameters::default(),
             bounds: Bounds::default(),
+            preset_grid: None,
         }
     }
 }
@@ -164,7 +168,8 @@ impl SettingsForm {
     pub fn for_study(open: &OpenStudy) -> Result<Self, String> {
         let text = |error: SetupError| error.to_string();
         let data = &open.study.measured;
-        let mut settings = plan::default_settings_of(data).map_err(text)?;
+        let mut settings = plan::default_settings_of(data).map_err(text)?.with_preset(&open.study);
+        let preset_grid = open.study.preset.as_ref().map(|_| settings.grid.clone());
         if let (Some(counts), Some(size)) = (data.counts(), open.size) {
             settings.grid = plan::covering_grid(counts.geometry(), size).map_err(text)?;
         }
@@ -177,6 +182,7 @@ impl SettingsForm {
             voxel_mm: settings.grid.voxel_mm,
             parameters: settings.parameters,
             bounds: Bounds::of(data),
+            preset_grid,
             ..Self::default()
         })
     }
@@ -184,8 +190,8 @@ impl SettingsForm {
     /// Takes on the rule of data that have changed: defaults by the rule before become those of this one.
     pub fn follow(&mut self, rule: SubsetRule) {
         if let Some(before) = self.subset_rule.replace(rule) {
-            if self.num_subsets == before.num_subsets() {
-                self.num_subsets = rule.num_subsets();
+            if self.num_subsets == before.num_subsets_of(self.algorithm) {
+                self.num_subsets = rule.num_subsets_of(self.algorithm);
             }
             if self.num_iterations == before.num_iterations() {
                 self.num_iterations = rule.num_iterations();
@@ -193,8 +199,12 @@ impl SettingsForm {
         }
     }
 
-    /// Takes another algorithm; values of parameters that it shares with the one before stay.
+    /// Takes another algorithm; values of parameters that it shares with the one before stay, and the default number of subsets becomes
+    /// its own.
     pub fn set_algorithm(&mut self, algorithm: AlgorithmChoice) {
+        if let Some(rule) = self.subset_rule.filter(|rule| rule.num_subsets_of(self.algorithm) == self.num_subsets) {
+            self.num_subsets = rule.num_subsets_of(algorithm);
+        }
         self.algorithm = algorithm;
         self.parameters.keep(algorithm.entry().parameters);
     }
@@ -226,6 +236,9 @@ impl SettingsForm {
             false => Grid::centred(self.size, self.voxel_mm),
         };
         let grid = grid.map_err(|error| error.to_string())?;
+        // Images of other programs need not lie about the axis.
+        let preset_grid = self.preset_grid.clone();
+        let grid = preset_grid.filter(|preset| (preset.size, preset.voxel_mm) == (grid.size, grid.voxel_mm)).unwrap_or(grid);
         Ok(RunSettings {
             parameters: self.parameters.clone(),
             num_iterations: self.num_iterations,

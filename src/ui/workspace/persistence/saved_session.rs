@@ -145,8 +145,8 @@ impl SavedRun {
 
     /// Returns the forms with these settings; bounds and subset rule of the study remain those of `forms`.
     pub fn forms(&self, forms: &Forms) -> Forms {
-        let SettingsForm { bounds, subset_rule, .. } = forms.settings;
-        Forms { settings: SettingsForm { bounds, subset_rule, ..self.settings.clone() }, stop: self.stop.clone() }
+        let SettingsForm { bounds, subset_rule, preset_grid, .. } = forms.settings.clone();
+        Forms { settings: SettingsForm { bounds, subset_rule, preset_grid, ..self.settings.clone() }, stop: self.stop.clone() }
     }
 
     /// Replaces values outside the bounds of the fields.

@@ -1,0 +1,151 @@
+//! A simulated twin of a data set of PETRIC: `tomoscope simulate --petric FOLDER`.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::options::{Detectors, SimulateOptions};
+use crate::cli::shared::console::out;
+use crate::cli::shared::error::{CliError, CliResult};
+use crate::cli::shared::notices;
+use crate::cli::shared::printed::written;
+use crate::cli::shared::progress::with_bar;
+use crate::data::{Counts, Preset, Roi, RoiRole, RoiShape, Study, Volume, Voxels};
+use crate::geometry::Grid;
+use crate::io::{BACKGROUND_REGION, IoError, PetricFolder, WHOLE_OBJECT};
+use crate::operator::Subset;
+use crate::phantom::{self, SimulationOptions};
+use crate::plan::{
+    ChosenProjector, DeviceChoice, Job, ProjectorChoice, ProjectorSettings, RunSettings, SetupError, choose_projector,
+    default_settings, prepare,
+};
+use crate::recon::ReconError;
+use crate::reproduce::petric_reference;
+use crate::task::Task;
+
+/// Full iterations of OSEM of the start image.
+const START_ITERATIONS: usize = 2;
+
+/// Part of the second derivatives of the data term, summed over all voxels, that those of the penalty have in the background.
+const SHARE_OF_PENALTY: f64 = 0.1;
+
+/// Part of the background's activity from which a voxel belongs to the whole object.
+const EDGE_OF_OBJECT: f32 = 0.5;
+
+/// Simulates and writes a data set.
+pub fn run(options: &SimulateOptions, folder: &Path) -> CliResult {
+    let Some(Detectors::Bins(scanner)) = options.scanner else {
+        return Err(CliError::arguments("--petric is for scanners; a ring of crystals has no sinograms"));
+    };
+    if PetricFolder::of(folder).is_some() {
+        let text = format!("{} contains a data set already; choose another folder", folder.display());
+        return Err(CliError::arguments(text));
+    }
+    fs::create_dir_all(folder).map_err(IoError::write(folder))?;
+    let geometry = Arc::new(scanner.geometry.clone());
+    let phantom = phantom::by_name(&options.phantom, &geometry).map_err(|error| CliError::arguments(error.to_string()))?;
+    let grid = geometry.default_grid()?;
+    let simulation = SimulationOptions {
+        counts: options.counts,
+        noise: options.noise,
+        seed: options.seed,
+        attenuation: true,
+        background_fraction: options.background,
+        truth_grid: Some(grid.clone()),
+        tof: None,
+    };
+    let mut study = with_bar("simulating", |task| phantom::simulate(&phantom, geometry, &simulation, task))??;
+    notices::print(&study.notices);
+    out!("{} on {}", study.title, scanner.title);
+    study.rois = regions(&study, &grid)?;
+    let preset = with_bar("start image", |task| preset(&study, task))??;
+    study.preset = Some(Arc::new(preset.clone()));
+    let reference = match options.reference {
+        true => Some(Arc::new(with_bar("reference", |task| petric_reference(&study, DeviceChoice::Auto, task))??)),
+        false => None,
+    };
+    let preset = Preset { reference, ..preset };
+    for path in PetricFolder::write(folder, &study.measured, &preset, &study.rois)? {
+        written(&path, "");
+    }
+    Ok(())
+}
+
+/// Returns the regions of PETRIC's measures: the whole object, the background of the phantom, and its other regions.
+fn regions(study: &Study<Counts>, grid: &Grid) -> CliResult<Vec<Roi>> {
+    let no_region = || CliError::arguments("the phantom has no background region; PETRIC's measures need one (nema-iq-2018)");
+    let truth = study.truth.as_deref().ok_or_else(no_region)?;
+    let (background, others): (Vec<&Roi>, Vec<&Roi>) = study.rois.iter().partition(|roi| roi.role == RoiRole::Background);
+    let mut is_background = vec![false; grid.num_voxels()];
+    let (mut sum, mut weight) = (0.0, 0.0);
+    for mask in background.iter().map(|roi| roi.mask(grid)) {
+        let sums = mask.sums(truth.as_slice());
+        (sum, weight) = (sum + sums.sum, weight + sums.weight);
+        mask.voxels.iter().filter(|(_, weight)| *weight >= 0.5).for_each(|(voxel, _)| is_background[*voxel as usize] = true);
+    }
+    if weight <= 0.0 {
+        return Err(no_region());
+    }
+    let edge = EDGE_OF_OBJECT * (sum / weight) as f32;
+    let is_object = truth.as_slice().iter().map(|value| *value >= edge).collect();
+    let whole = |name: &str, is_inside: Vec<bool>| {
+        Some(Roi::new(name, RoiShape::Voxels(Voxels::new(grid.clone(), is_inside)?.into()), [0.0; 3]))
+    };
+    let background = whole(BACKGROUND_REGION, is_background).map(|roi| Roi { role: RoiRole::Background, ..roi });
+    let named = others.into_iter().map(|roi| Roi { name: roi.name.replace([' ', '/'], "_"), ..roi.clone() });
+    Ok(whole(WHOLE_OBJECT, is_object).into_iter().chain(background).chain(named).collect())
+}
+
+/// Returns the start image by OSEM, κ and the strength of the penalty.
+fn preset(study: &Study<Counts>, task: &Task) -> Result<Preset, SetupError> {
+    let settings = RunSettings { num_iterations: START_ITERATIONS, ..default_settings(&study.measured)? };
+    let mut start = Volume::filled(settings.grid.clone(), 0.0);
+    let mut prepared = prepare(&Job::of(study, settings.clone()), task)?;
+    for _ in 0..START_ITERATIONS {
+        prepared.algorithm.iterate(task)?;
+    }
+    prepared.algorithm.volume_into(&mut start)?;
+    let kappa = kappa(&study.measured, &start, settings.fov_radius_mm, task)?;
+    let background = study.rois.iter().find(|roi| roi.name == BACKGROUND_REGION).map(|roi| roi.mask(&start.grid));
+    let sums = background.map(|mask| mask.sums(start.as_slice()));
+    // At x everywhere the second derivative of a pair is 1/x: 2/(2x)³ (2x)².
+    let strength = sums.map(|sums| SHARE_OF_PENALTY * sums.sum / sums.weight / sum_of_weights(start.grid.voxel_mm));
+    Ok(Preset { start: Some(Arc::new(start)), kappa: Some(Arc::new(kappa)), strength, reference: None })
+}
+
+/// Returns Σ Δx / distance over the 26 neighbours of a voxel.
+fn sum_of_weights(voxel_mm: [f64; 3]) -> f64 {
+    let steps = (0..27i32).map(|i| [i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1]).filter(|step| *step != [0; 3]);
+    let distance = |step: [i32; 3]| step.iter().zip(voxel_mm).map(|(n, side)| (f64::from(*n) * side).powi(2)).sum::<f64>().sqrt();
+    steps.map(|step| voxel_mm[0] / distance(step)).sum()
+}
+
+/// Returns κ = √(H·1), H·1 = Aᵀ (m² y / ȳ² ⊙ A 1) at an image: the curvature of the data term.
+fn kappa(counts: &Counts, image: &Volume, fov_radius_mm: f64, task: &Task) -> Result<Volume, SetupError> {
+    let settings = ProjectorSettings::new(image.grid.clone(), fov_radius_mm, ProjectorChoice::Auto, DeviceChoice::Cpu);
+    let ChosenProjector { mut system, .. } = choose_projector(counts.geometry(), &settings)?;
+    let ones = Volume::filled(image.grid.clone(), 1.0);
+    let mut projected = |image: &Volume| -> Result<Vec<f32>, SetupError> {
+        let data = system.project(Subset::ALL, image, task).map_err(ReconError::from)?;
+        Ok(system.data().in_order(data))
+    };
+    let (expected, of_ones) = (projected(image)?, projected(&ones)?);
+    let weighted: Arc<Vec<f32>> = Arc::new(
+        (0..expected.len())
+            .map(|bin| {
+                let value = |data: &Option<crate::data::Michelogram>, default: f32| {
+                    data.as_ref().map_or(default, |data| data.counts[bin])
+                };
+                let (m, a) = (f64::from(value(&counts.multiplicative, 1.0)), f64::from(value(&counts.additive, 0.0)));
+                let expected = m * f64::from(expected[bin]) + a;
+                let curvature = m * m * f64::from(counts.prompts.counts[bin]) / (expected * expected);
+                if expected > 0.0 { (curvature * f64::from(of_ones[bin])) as f32 } else { 0.0 }
+            })
+            .collect(),
+    );
+    let accumulation = system.default_accumulation();
+    let arranged = system.data().arranged(&weighted, 1);
+    let mut kappa = system.backproject(Subset::ALL, arranged, accumulation, task).map_err(ReconError::from)?;
+    kappa.as_mut_slice().iter_mut().for_each(|value| *value = value.max(0.0).sqrt());
+    Ok(kappa)
+}

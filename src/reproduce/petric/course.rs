@@ -1,0 +1,120 @@
+//! The course of a run: time, epochs and measures of each update.
+
+use std::time::Instant;
+
+use super::plan::Method;
+use super::reference;
+use crate::data::Study;
+use crate::io::petric_regions;
+use crate::measure::{PetricMasks, PetricMeasures, first_held};
+use crate::plan::{Data, Job, RunSettings, prepare};
+use crate::reproduce::prelude::*;
+
+/// A run that was measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Course {
+    /// Device in words.
+    pub device: String,
+    pub num_subsets: usize,
+    /// Its updates in order.
+    pub updates: Vec<Update>,
+}
+
+/// The image after an update.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Update {
+    /// Time of all updates so far, s.
+    pub secs: f64,
+    /// Relative RMSE of the whole object and of the background, and the largest relative error of the mean of a VOI.
+    pub measures: [f64; 3],
+    /// Thresholds that it meets.
+    pub passes: [bool; 3],
+}
+
+/// Place where a run meets a threshold for good.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reached {
+    pub epochs: f64,
+    pub secs: f64,
+}
+
+/// Returns the masks of a study.
+///
+/// # Errors
+/// One that the measures need is missing.
+pub fn masks(study: &Study<Data>, grid: &Grid) -> Result<PetricMasks, ReproduceError> {
+    let (whole_object, background, vois) = petric_regions(&study.rois).ok_or(ReproduceError::NoMasks)?;
+    let vois = vois.into_iter().map(|roi| (roi.name.clone(), roi.mask(grid))).filter(|(_, mask)| !mask.voxels.is_empty());
+    Ok(PetricMasks { whole_object: whole_object.mask(grid), background: background.mask(grid), vois: vois.collect() })
+}
+
+impl Course {
+    /// Runs a method until all thresholds are held, or for this many epochs.
+    pub fn run(
+        study: &Arc<Study<Data>>,
+        method: Method,
+        reference: &Volume,
+        device: DeviceChoice,
+        max_epochs: usize,
+    ) -> Result<Self, ReproduceError> {
+        let of_study = reference::settings(study, device)?;
+        let start = study.preset.as_ref().and_then(|preset| preset.start.clone());
+        let algorithm = method.algorithm();
+        let parameters = method.parameters(of_study.parameters.clone());
+        let settings = RunSettings { algorithm, parameters, init: start, num_iterations: max_epochs, ..of_study };
+        let masks = masks(study, &settings.grid)?;
+        let mut image = Volume::filled(settings.grid.clone(), 0.0);
+        let num_subsets = settings.num_subsets;
+        let task = Task::new();
+        let mut prepared = prepare(&Job::new(Arc::clone(study), settings), &task)?;
+        let device = prepared.info.device.clone();
+        let (mut secs, mut updates) = (0.0, Vec::new());
+        while updates.len() < max_epochs * num_subsets {
+            let begin = Instant::now();
+            prepared.algorithm.step(&task)?;
+            secs += begin.elapsed().as_secs_f64();
+            prepared.algorithm.volume_into(&mut image)?;
+            let measures = PetricMeasures::of(image.as_slice(), reference.as_slice(), &masks);
+            let measures = measures.ok_or(ReproduceError::NoMeasures)?;
+            updates.push(Update {
+                secs,
+                measures: [measures.whole_object_rmse, measures.background_rmse, measures.max_voi_error()],
+                passes: measures.passes(),
+            });
+            if first_held(&passes(&updates, |passes| passes == [true; 3])).is_some() {
+                break;
+            }
+        }
+        Ok(Self { device, num_subsets, updates })
+    }
+
+    /// Returns where it meets thresholds for good; `None` where it does not.
+    pub fn reached(&self, which: impl Fn([bool; 3]) -> bool) -> Option<Reached> {
+        let update = first_held(&passes(&self.updates, which))?;
+        Some(Reached { epochs: (update + 1) as f64 / self.num_subsets as f64, secs: self.updates[update].secs })
+    }
+}
+
+fn passes(updates: &[Update], which: impl Fn([bool; 3]) -> bool) -> Vec<bool> {
+    updates.iter().map(|update| which(update.passes)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_reaches_a_threshold_where_it_begins_to_hold() {
+        let update = |number: usize| Update {
+            secs: 0.5 * (number + 1) as f64,
+            measures: [0.0; 3],
+            passes: [number >= 3, number != 5, number >= 7],
+        };
+        let course = Course { device: String::new(), num_subsets: 4, updates: (0..17).map(update).collect() };
+        assert_eq!(course.reached(|passes| passes[0]), Some(Reached { epochs: 1.0, secs: 2.0 }));
+        assert_eq!(course.reached(|passes| passes[1]), Some(Reached { epochs: 1.75, secs: 3.5 }));
+        assert_eq!(course.reached(|passes| passes == [true; 3]), Some(Reached { epochs: 2.0, secs: 4.0 }));
+        let short = Course { updates: course.updates[..16].to_vec(), ..course };
+        assert_eq!(short.reached(|passes| passes[2]), None);
+    }
+}
