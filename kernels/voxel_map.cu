@@ -129,6 +129,24 @@ extern "C" __global__ void along_axis(float *out, const float *x, const unsigned
     }
 }
 
+// The sums of a thread's outputs, whose first input is `start`, of maps with up to WIDTH weights. All values are asked for before the
+// first is needed.
+template <int WIDTH>
+__device__ __forceinline__ void sum_up(float sums[OUTPUTS], const float *x, const UniformShape &map, int start)
+{
+    float values[WIDTH + OUTPUTS - 1];
+#pragma unroll
+    for (int k = 0; k < WIDTH + OUTPUTS - 1; k++) {
+        const unsigned input = (unsigned)(start + k);
+        values[k] = k < (int)map.width + OUTPUTS - 1 && input < map.num ? x[input * map.stride] : 0.0f;
+    }
+#pragma unroll
+    for (int output = 0; output < OUTPUTS; output++)
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++)
+            sums[output] += map.weights[k] * values[output + k];
+}
+
 // The same sums as along_axis, with all numbers of the map among the parameters; one thread for OUTPUTS of them
 extern "C" __global__ void along_axis_uniform(float *out, const float *x, const uint2 *fov_rows, UniformShape map)
 {
@@ -139,38 +157,33 @@ extern "C" __global__ void along_axis_uniform(float *out, const float *x, const 
     const unsigned other = map.groups_are_first ? INDEX / map.num_groups : INDEX % map.num_others;
     const unsigned third = blockIdx.y;
     const unsigned place = other * map.other_stride + third * map.third_stride, output = group * OUTPUTS;
-    const int start = (int)output - (int)(map.width / 2);
+    bool is_seen[OUTPUTS], is_any_seen = false;
     float sums[OUTPUTS];
 #pragma unroll
-    for (int k = 0; k < OUTPUTS; k++)
-        sums[k] = 0.0f;
-#pragma unroll
-    for (int k = 0; k < MAX_WIDTH + OUTPUTS - 1; k++) {
-        if (k < (int)map.width + OUTPUTS - 1) {
-            const int input = start + k;
-            const bool is_there = input >= 0 && input < (int)map.num;
-            const float value = is_there ? x[place + (unsigned)input * map.stride] : 0.0f;
-#pragma unroll
-            for (int other_output = 0; other_output < OUTPUTS; other_output++) {
-                const int weight = k - other_output;
-                if (weight >= 0 && weight < MAX_WIDTH)
-                    sums[other_output] += map.weights[weight] * value;
-            }
-        }
-    }
-#pragma unroll
     for (int k = 0; k < OUTPUTS; k++) {
-        if (output + k >= map.num)
-            continue;
-        bool is_seen = true;
-        if (map.is_masked) {
+        sums[k] = 0.0f;
+        is_seen[k] = output + k < map.num;
+        if (map.is_masked && is_seen[k]) {
             const unsigned at_x = map.x_is == 0 ? output + k : map.x_is == 1 ? other : third;
             const unsigned at_y = map.y_is == 0 ? output + k : map.y_is == 1 ? other : third;
             const uint2 inside = fov_rows[at_y];
-            is_seen = at_x >= inside.x && at_x < inside.y;
+            is_seen[k] = at_x >= inside.x && at_x < inside.y;
         }
-        out[place + (output + k) * map.stride] = is_seen ? sums[k] : 0.0f;
+        is_any_seen |= is_seen[k];
     }
+    if (is_any_seen) {
+        const int start = (int)output - (int)(map.width / 2);
+        if (map.width <= 5)
+            sum_up<5>(sums, x + place, map, start);
+        else if (map.width <= 9)
+            sum_up<9>(sums, x + place, map, start);
+        else
+            sum_up<MAX_WIDTH>(sums, x + place, map, start);
+    }
+#pragma unroll
+    for (int k = 0; k < OUTPUTS; k++)
+        if (output + k < map.num)
+            out[place + (output + k) * map.stride] = is_seen[k] ? sums[k] : 0.0f;
 }
 
 // out[c][z] = sum of w x[c'][z] over the terms of column c; one thread for each voxel
