@@ -11,7 +11,8 @@ fn objective_update_and_steps_are_in_table_record_and_progress() {
     let at = folder.path();
     let run = |arguments: &str| done(at, &arguments.split(' ').collect::<Vec<_>>());
     run("simulate cylinder --scanner small --counts 2e5 -o scan.hs");
-    let arguments = "reconstruct scan.hs -o image.nii --algorithm svrg --beta 1 --subsets 4 --iterations 5 --csv table.csv";
+    let arguments =
+        "reconstruct scan.hs -o image.nii --algorithm svrg --beta 1 --kappa none --subsets 4 --iterations 5 --csv table.csv";
     let output = tomoscope(at, &arguments.split(' ').collect::<Vec<_>>());
     let printed = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{printed}");
@@ -50,7 +51,8 @@ fn halved_steps_are_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     done(at, &"simulate cylinder --scanner small --counts 2e5 -o scan.hs".split(' ').collect::<Vec<_>>());
-    let arguments = "reconstruct scan.hs -o image.nii --algorithm svrg --beta 1 --subsets 4 --iterations 9 --step-size 200";
+    let arguments =
+        "reconstruct scan.hs -o image.nii --algorithm svrg --beta 1 --kappa none --subsets 4 --iterations 9 --step-size 200";
     let output = tomoscope(at, &arguments.split(' ').collect::<Vec<_>>());
     let printed = String::from_utf8_lossy(&output.stderr);
     assert_eq!(printed.matches("returned to the image before and halved its steps").count(), 1, "{printed}");

@@ -56,13 +56,13 @@ fn a_folder_opens_as_a_study_with_its_start_and_its_penalty_and_names_missing_fi
     assert_eq!(a, b);
     done(temporary.path(), &["reconstruct", "twin", "-o", "c.hv", "--iterations", "1", "--algorithm", "osem"]);
     assert_eq!(record("c.hv.json")["algorithm"]["start_image"], "uniform");
-    for name in ["kappa.hv", "penalisation_factor.txt", "additive_term.hs"] {
+    for name in ["penalisation_factor.txt", "additive_term.hs"] {
         fs::remove_file(temporary.path().join("twin").join(name)).unwrap();
     }
     let arguments = ["reconstruct", "twin", "-o", "d.hv", "--iterations", "1"];
     let output = super::tomoscope(temporary.path(), &arguments);
     let told = String::from_utf8(output.stderr).unwrap();
-    for name in ["no kappa.hv", "no penalisation_factor.txt", "no additive_term.hs"] {
+    for name in ["no penalisation_factor.txt", "no additive_term.hs"] {
         assert!(output.status.success() && told.contains(name), "{told}");
     }
     fs::write(temporary.path().join("twin/penalisation_factor.txt"), "strong").unwrap();

@@ -47,7 +47,7 @@ fn open(remote: &Remote, folder: &Path) -> Arc<Study<Counts>> {
 }
 
 /// How both ends begin, before the program's version.
-const GREETING: &str = "tomoscope wire 8, program ";
+const GREETING: &str = "tomoscope wire 9, program ";
 
 fn start(session: &Session, study: Arc<Study<Counts>>, num_iterations: usize) -> u64 {
     let settings = RunSettings { device: DeviceChoice::Cpu, num_iterations, ..default_settings(&study.measured).unwrap() };
@@ -159,7 +159,7 @@ fn what_is_no_window_is_told_so() {
     for (said, expected) in [
         ("hello\n".as_bytes(), "began with 'hello'"),
         (b"", "closed by the other end"),
-        (b"tomoscope wire 9, program 7\n", "different versions"),
+        (b"tomoscope wire 8, program 7\n", "different versions"),
     ] {
         let mut server = Program::new(env!("CARGO_BIN_EXE_tomoscope"))
             .args(["serve", "--stdio"])

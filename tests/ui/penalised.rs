@@ -23,13 +23,21 @@ fn set(harness: &mut Harness<'_, App>, field: &str, value: f64) {
     harness.run_steps(3);
 }
 
+/// Chooses SVRG in the form, with this strength and voxels that all count alike.
+fn choose_svrg(harness: &mut Harness<'_, App>, strength: f64) {
+    click(harness, "Algorithm: OSEM");
+    click(harness, "SVRG");
+    set(harness, "Strength β", strength);
+    bring_into_view(harness, "Weights κ: auto");
+    click(harness, "Weights κ: auto");
+    click(harness, "none");
+}
+
 /// The small study with SVRG in the form.
 fn with_svrg() -> Option<Harness<'static, App>> {
     let mut harness = window(renderer()?, SIZE, Theme::Light, false);
     wait_for(&mut harness, "the study", |app| app.counts().is_some());
-    click(&mut harness, "Algorithm: OSEM");
-    click(&mut harness, "SVRG");
-    set(&mut harness, "Strength β", 0.5);
+    choose_svrg(&mut harness, 0.5);
     set(&mut harness, "Subsets", 4.0);
     Some(harness)
 }
@@ -135,9 +143,7 @@ fn a_run_has_converged_when_ten_images_in_a_row_are_close_to_the_reference() {
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Light, false, spheres());
     wait_for(&mut harness, "the study", |app| app.counts().is_some());
-    click(&mut harness, "Algorithm: OSEM");
-    click(&mut harness, "SVRG");
-    set(&mut harness, "Strength β", 20.0);
+    choose_svrg(&mut harness, 20.0);
     set(&mut harness, "Subsets", 6.0);
     set(&mut harness, "Iterations", 24.0);
     start(&mut harness, "Start", 1);
