@@ -30,7 +30,8 @@ fn choose_svrg(harness: &mut Harness<'_, App>, strength: f64) {
     set(harness, "Strength β", strength);
     bring_into_view(harness, "Weights κ: auto");
     click(harness, "Weights κ: auto");
-    click(harness, "none");
+    harness.get_by_role_and_label(Role::Button, "none").click();
+    harness.run_steps(3);
 }
 
 /// The small study with SVRG in the form.
