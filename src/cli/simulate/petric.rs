@@ -19,7 +19,7 @@ use crate::plan::{
     ChosenProjector, DeviceChoice, Job, ProjectorChoice, ProjectorSettings, RunSettings, SetupError, choose_projector,
     default_settings, prepare,
 };
-use crate::recon::ReconError;
+use crate::recon::{PairWeights, ReconError};
 use crate::reproduce::petric_reference;
 use crate::task::Task;
 
@@ -108,16 +108,11 @@ fn preset(study: &Study<Counts>, task: &Task) -> Result<Preset, SetupError> {
     let kappa = kappa(&study.measured, &start, settings.fov_radius_mm, task)?;
     let background = study.rois.iter().find(|roi| roi.name == BACKGROUND_REGION).map(|roi| roi.mask(&start.grid));
     let sums = background.map(|mask| mask.sums(start.as_slice()));
+    let weights = PairWeights::new(start.grid.voxel_mm);
+    let sum_of_weights: f64 = PairWeights::steps().map(|step| weights.of(step)).sum();
     // At x everywhere the second derivative of a pair is 1/x: 2/(2x)³ (2x)².
-    let strength = sums.map(|sums| SHARE_OF_PENALTY * sums.sum / sums.weight / sum_of_weights(start.grid.voxel_mm));
+    let strength = sums.map(|sums| SHARE_OF_PENALTY * sums.sum / sums.weight / sum_of_weights);
     Ok(Preset { start: Some(Arc::new(start)), kappa: Some(Arc::new(kappa)), strength, reference: None })
-}
-
-/// Returns Σ Δx / distance over the 26 neighbours of a voxel.
-fn sum_of_weights(voxel_mm: [f64; 3]) -> f64 {
-    let steps = (0..27i32).map(|i| [i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1]).filter(|step| *step != [0; 3]);
-    let distance = |step: [i32; 3]| step.iter().zip(voxel_mm).map(|(n, side)| (f64::from(*n) * side).powi(2)).sum::<f64>().sqrt();
-    steps.map(|step| voxel_mm[0] / distance(step)).sum()
 }
 
 /// Returns κ = √(H·1), H·1 = Aᵀ (m² y / ȳ² ⊙ A 1) at an image: the curvature of the data term.
