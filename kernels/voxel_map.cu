@@ -42,6 +42,24 @@ struct UniformShape {
     float weights[MAX_WIDTH];
 };
 
+// Columns that a thread fetches of a row, and threads of a block at most.
+#define FETCHES 3
+#define MAX_THREADS 1024
+
+// Maps along x, y and z, one after the other, each with the same weights everywhere, of images in columns along z.
+struct ColumnsShape {
+    // Voxels along x, y and z.
+    unsigned nx, ny, nz;
+    // Places of a column.
+    unsigned column_len;
+    // Rows of a block.
+    unsigned num_rows;
+    // Weights along any of the axes at most.
+    unsigned width;
+    // About the middle of MAX_WIDTH, zero beyond.
+    float x_weights[MAX_WIDTH], y_weights[MAX_WIDTH], z_weights[MAX_WIDTH];
+};
+
 // A map in every transaxial plane.
 struct InPlaneShape {
     unsigned nx, ny, nz;
@@ -184,6 +202,94 @@ extern "C" __global__ void along_axis_uniform(float *out, const float *x, const 
     for (int k = 0; k < OUTPUTS; k++)
         if (output + k < map.num)
             out[place + (output + k) * map.stride] = is_seen[k] ? sums[k] : 0.0f;
+}
+
+// The sums of along_columns, with up to WIDTH weights along each axis.
+template <int WIDTH>
+__device__ __forceinline__ void sum_columns(float *out, const float *x, const int *z_of, const uint2 *fov_rows,
+                                            const ColumnsShape &map)
+{
+    const int REACH = WIDTH / 2, FIRST = MAX_WIDTH / 2 - REACH;
+    extern __shared__ float shared[];
+    const int place = threadIdx.x, column = threadIdx.y, num_columns = blockDim.y;
+    const int len = map.column_len, line_len = map.nz + 2 * REACH;
+    // The columns of a row about the block's, [column][place]; and the block's own, summed along x, [column][z], between zeros.
+    float *row = shared, *line = row + (num_columns + 2 * REACH) * len + column * line_len;
+    const int x0 = blockIdx.x * num_columns, at_x = x0 + column, z = z_of[place];
+    const int y0 = blockIdx.y * map.num_rows, y_end = min(y0 + (int)map.num_rows, (int)map.ny);
+    for (int k = place; k < line_len; k += len)
+        line[k] = 0.0f;
+    // What later rows are still added to: the next WIDTH - 1 outputs.
+    float sums[WIDTH];
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++)
+        sums[k] = 0.0f;
+    float fetched[FETCHES];
+    bool is_fetched = false;
+    for (int y = y0 - REACH - 1; y < y_end + REACH; y++) {
+        const bool is_there = is_fetched;
+        if (is_there) {
+            // (The row's last readers have passed the barrier of the row before.)
+#pragma unroll
+            for (int k = 0; k < FETCHES; k++)
+                if (column + k * num_columns < num_columns + 2 * REACH)
+                    row[(column + k * num_columns) * len + place] = fetched[k];
+        }
+        // The next row, while this one is summed; without a column in the field of view there is nothing to do for it.
+        const int next = y + 1;
+        is_fetched = false;
+        if (next >= 0 && next < (int)map.ny && next < y_end + REACH) {
+            const uint2 inside = fov_rows[next];
+            is_fetched = (int)inside.x < x0 + num_columns + REACH && (int)inside.y > x0 - REACH && inside.x < inside.y;
+            if (is_fetched) {
+#pragma unroll
+                for (int k = 0; k < FETCHES; k++) {
+                    const int from_x = at_x + k * num_columns - REACH;
+                    const bool is_seen = from_x >= (int)inside.x && from_x < (int)inside.y && from_x < x0 + num_columns + REACH;
+                    fetched[k] = is_seen ? x[(next * map.nx + from_x) * len + place] : 0.0f;
+                }
+            }
+        }
+        float value = 0.0f;
+        if (is_there) {
+            __syncthreads();
+            float sum = 0.0f;
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++)
+                sum += map.x_weights[FIRST + k] * row[(column + k) * len + place];
+            if (z >= 0)
+                line[REACH + z] = sum;
+            __syncthreads();
+            if (z >= 0) {
+#pragma unroll
+                for (int k = 0; k < WIDTH; k++)
+                    value += map.z_weights[FIRST + k] * line[z + k];
+            }
+        }
+        if (y < y0 - REACH)
+            continue;
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++)
+            sums[k] = (k + 1 < WIDTH ? sums[k + 1] : 0.0f) + map.y_weights[FIRST + WIDTH - 1 - k] * value;
+        const int to_y = y - REACH;
+        if (to_y >= y0 && z >= 0 && at_x < (int)map.nx) {
+            const uint2 inside = fov_rows[to_y];
+            const bool is_seen = at_x >= (int)inside.x && at_x < (int)inside.y;
+            out[(to_y * map.nx + at_x) * len + place] = is_seen ? sums[0] : 0.0f;
+        }
+    }
+}
+
+// Three maps with the same weights everywhere at once, of an image that is zero outside the field of view: as is the result. A block
+// has some columns along x, of num_rows rows, and walks along y; z_of has the z of each place of a column, -1 of a place that has none.
+extern "C" __global__ void __launch_bounds__(MAX_THREADS) along_columns(float *out, const float *x, const int *z_of, const uint2 *fov_rows, ColumnsShape map)
+{
+    if (map.width <= 5)
+        sum_columns<5>(out, x, z_of, fov_rows, map);
+    else if (map.width <= 9)
+        sum_columns<9>(out, x, z_of, fov_rows, map);
+    else
+        sum_columns<MAX_WIDTH>(out, x, z_of, fov_rows, map);
 }
 
 // out[c][z] = sum of w x[c'][z] over the terms of column c; one thread for each voxel

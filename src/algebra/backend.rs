@@ -282,6 +282,15 @@ pub trait Backend: Send {
     /// Not enough memory, device failure.
     fn voxel_map(&mut self, map: VoxelMap) -> Result<Self::VoxelMap, BackendError>;
 
+    /// Brings maps that are applied one after the other to the device, to images that are zero outside the field of view. They may
+    /// be fewer there.
+    ///
+    /// # Errors
+    /// Not enough memory, device failure.
+    fn voxel_maps(&mut self, maps: Vec<VoxelMap>) -> Result<Vec<Self::VoxelMap>, BackendError> {
+        maps.into_iter().map(|map| self.voxel_map(map)).collect()
+    }
+
     /// `out` = the map of x. Values of `out` that are no voxels stay.
     ///
     /// # Errors

@@ -305,6 +305,13 @@ impl Backend for CudaBackend {
         Ok(CudaVoxelMap::new(&self.stream, &map)?)
     }
 
+    fn voxel_maps(&mut self, maps: Vec<VoxelMap>) -> Result<Vec<CudaVoxelMap>, BackendError> {
+        match CudaVoxelMap::joined(&self.stream, &maps)? {
+            Some(joined) => Ok(vec![joined]),
+            None => maps.into_iter().map(|map| self.voxel_map(map)).collect(),
+        }
+    }
+
     fn map_voxels(&mut self, map: &CudaVoxelMap, x: &CudaArray<Image>, out: &mut CudaArray<Image>) -> Result<(), BackendError> {
         x.expect_len(map.lens()[0])?;
         out.expect_len(map.lens()[1])?;

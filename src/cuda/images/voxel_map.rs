@@ -8,13 +8,23 @@ use crate::algebra::{AlongAxis, Varies, VoxelMap, VoxelPlaces};
 use crate::cuda::device::driver::table;
 use crate::cuda::error::CudaError;
 use crate::cuda::kernel::{BLOCK, blocks, one_each};
-use crate::cuda::launches::voxel_map::{AlongShape, InPlaneShape, Kernels, UniformShape};
+use crate::cuda::launches::voxel_map::{AlongShape, ColumnsShape, InPlaneShape, Kernels, UniformShape};
 
 /// Outputs of a thread along an axis, as in the kernel.
 const OUTPUTS: usize = 4;
 
 /// Weights of a uniform map at most, as in the kernel.
 const MAX_WIDTH: usize = 17;
+
+/// Columns that a thread of joined maps fetches of a row, as in the kernel.
+const FETCHES: usize = 3;
+
+/// Threads of a block of joined maps at most, as in the kernel.
+const MAX_THREADS: usize = 1024;
+
+/// Columns of a block of joined maps at most, and its rows.
+const MAX_COLUMNS: usize = 16;
+const ROWS: usize = 32;
 
 /// A map with its tables on a device.
 pub struct CudaVoxelMap {
@@ -36,6 +46,12 @@ enum Table {
         fov_rows: CudaSlice<[u32; 2]>,
         first: CudaSlice<i32>,
         weights: CudaSlice<f32>,
+    },
+    Columns {
+        shape: ColumnsShape,
+        num_columns: usize,
+        z_of: CudaSlice<i32>,
+        fov_rows: CudaSlice<[u32; 2]>,
     },
     InPlane {
         shape: InPlaneShape,
@@ -88,6 +104,54 @@ fn uniform(map: &AlongAxis) -> Option<UniformShape> {
     })
 }
 
+/// Returns the numbers of maps along different axes that are joined into one, and the columns of a block; `None` if one of them does
+/// not have the same weights everywhere about each output, images are in another order than columns, or a block would have too much
+/// to do.
+fn joined(maps: &[VoxelMap]) -> Option<(ColumnsShape, usize)> {
+    let places = maps.first()?.from();
+    let [nx, ny, nz] = places.size;
+    let column_len = places.along[0].get(1).map_or(0, |second| *second as usize);
+    if maps.len() < 2 || !places.z_is_fastest() || column_len == 0 {
+        return None;
+    }
+    let mut weights = [[0.0; MAX_WIDTH]; 3];
+    weights.iter_mut().for_each(|weights| weights[MAX_WIDTH / 2] = 1.0);
+    let (mut widest, mut is_done) = (1, [false; 3]);
+    for map in maps {
+        let VoxelMap::AlongAxis(AlongAxis { axis, from, to, band, .. }) = map else { return None };
+        let is_about_each = band.first.first() == Some(&-((band.width / 2) as i32)) && band.width % 2 == 1;
+        let is_again = std::mem::replace(&mut is_done[*axis], true);
+        if is_again || from != to || band.varies != Varies::Nowhere || band.width > MAX_WIDTH || !is_about_each {
+            return None;
+        }
+        let start = MAX_WIDTH / 2 - band.width / 2;
+        weights[*axis].fill(0.0);
+        weights[*axis][start..start + band.width].copy_from_slice(&band.weights);
+        widest = widest.max(band.width);
+    }
+    let reach = [5, 9, MAX_WIDTH].into_iter().find(|width| widest <= *width)? / 2;
+    let num_columns = (MAX_THREADS / column_len).min(MAX_COLUMNS);
+    let shape = ColumnsShape {
+        nx: nx as u32,
+        ny: ny as u32,
+        nz: nz as u32,
+        column_len: column_len as u32,
+        num_rows: ROWS as u32,
+        width: widest as u32,
+        x_weights: weights[0],
+        y_weights: weights[1],
+        z_weights: weights[2],
+    };
+    (num_columns > 0 && num_columns + 2 * reach <= FETCHES * num_columns).then_some((shape, num_columns))
+}
+
+/// Returns the z of each place of a column, −1 of a place that has none.
+fn z_of(places: &VoxelPlaces, column_len: usize) -> Vec<i32> {
+    let mut z_of = vec![-1; column_len];
+    places.along[2].iter().zip(0..).for_each(|(place, z)| z_of[*place as usize] = z);
+    z_of
+}
+
 fn parts(places: &VoxelPlaces) -> Vec<u32> {
     places.along.concat()
 }
@@ -136,6 +200,19 @@ impl CudaVoxelMap {
         Ok(Self { lens, table: tables })
     }
 
+    /// Maps that are applied one after the other as one; `None` where they are not joined.
+    pub(in crate::cuda) fn joined(stream: &Arc<CudaStream>, maps: &[VoxelMap]) -> Result<Option<Self>, CudaError> {
+        let (Some((shape, num_columns)), Some(first)) = (joined(maps), maps.first()) else { return Ok(None) };
+        let places = first.from();
+        let table = Table::Columns {
+            num_columns,
+            z_of: table(stream, &z_of(places, shape.column_len as usize), 0)?,
+            fov_rows: table(stream, &places.fov_rows, [0, 0])?,
+            shape,
+        };
+        Ok(Some(Self { lens: [places.len; 2], table }))
+    }
+
     /// Returns the numbers of values of input and output.
     pub(in crate::cuda) fn lens(&self) -> [usize; 2] {
         self.lens
@@ -158,6 +235,18 @@ impl CudaVoxelMap {
                 };
                 kernels.along_axis_uniform.launch(stream, shape_of_launch, out, x, fov_rows, shape)
             }
+            Table::Columns { shape, num_columns, z_of, fov_rows } => {
+                let ColumnsShape { nx, ny, nz, column_len, num_rows, .. } = *shape;
+                let num = *num_columns as u32;
+                // (The rows about the block's, and its own lines along z, both with the widest reach.)
+                let reach = MAX_WIDTH as u32 - 1;
+                let shape_of_launch = LaunchConfig {
+                    grid_dim: (nx.div_ceil(num), ny.div_ceil(num_rows), 1),
+                    block_dim: (column_len, num, 1),
+                    shared_mem_bytes: size_of::<f32>() as u32 * ((num + reach) * column_len + num * (nz + reach)),
+                };
+                kernels.along_columns.launch(stream, shape_of_launch, out, x, z_of, fov_rows, shape)
+            }
             Table::AlongAxis { shape, num_threads, from, to, fov_rows, first, weights } => kernels.along_axis.launch(
                 stream,
                 one_each(*num_threads),
@@ -176,5 +265,40 @@ impl CudaVoxelMap {
                 kernels.in_plane.launch(stream, one_each(num), out, x, places, first, columns, weights, shape, num as u32)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::{Band, Columns, FieldOfView, Voxels};
+    use crate::geometry::Grid;
+
+    fn map(places: &Arc<VoxelPlaces>, axis: usize, weights: &[f32]) -> VoxelMap {
+        let band = Band::around(weights, places.size[axis]);
+        VoxelMap::AlongAxis(AlongAxis { axis, from: Arc::clone(places), to: Arc::clone(places), band, is_masked: false })
+    }
+
+    #[test]
+    fn maps_of_columns_are_joined_and_others_are_not() {
+        let grid = Grid::centred([6, 5, 7], [2.0; 3]).unwrap();
+        let fov = FieldOfView::new(&grid, 4.6);
+        let columns = Columns { classes: 2, lanes: 8, first: 1, tail: 5 };
+        let places = Arc::new(Voxels::in_columns(grid.clone(), fov.clone(), columns).places());
+        let (narrow, wide) = ([0.25, 0.5, 0.25], [0.1, 0.1, 0.1, 0.4, 0.1, 0.1, 0.1]);
+        let along = |axis, weights: &[f32]| map(&places, axis, weights);
+        let (shape, num_columns) = joined(&[along(2, &narrow), along(1, &wide)]).unwrap();
+        assert_eq!((shape.column_len, shape.width, num_columns), (16, 7, MAX_COLUMNS));
+        assert_eq!(shape.y_weights[5..12], wide);
+        assert_eq!(shape.z_weights[7..10], narrow);
+        // Along x nothing is done.
+        assert_eq!((shape.x_weights[8], shape.x_weights.iter().sum::<f32>()), (1.0, 1.0));
+        assert_eq!(z_of(&places, 16), [-1, 0, 2, 4, 6, -1, -1, -1, -1, 1, 3, 5, -1, -1, -1, -1]);
+        // One alone, twice along an axis, another order, a width without a kernel.
+        assert!(joined(&[along(2, &narrow)]).is_none());
+        assert!(joined(&[along(2, &narrow), along(2, &narrow)]).is_none());
+        assert!(joined(&[along(2, &narrow), along(0, &[1.0 / 19.0; 19])]).is_none());
+        let volume = Arc::new(Voxels::new(grid, fov).places());
+        assert!(joined(&[map(&volume, 2, &narrow), map(&volume, 0, &narrow)]).is_none());
     }
 }

@@ -32,18 +32,16 @@ impl<B: Backend, A> Composed<B, A> {
     /// Not enough memory, device failure.
     pub fn new(backend: &mut B, operator: A, model: &ImageModel) -> Result<Self, OperatorError> {
         let [from, to] = [&model.from, &model.to];
-        let (num_between, has_padding) = (model.steps.len().saturating_sub(1).min(2), from.has_padding());
+        let forward = backend.voxel_maps(model.forward())?;
+        let back = backend.voxel_maps(model.back())?;
+        let num_between = forward.len().max(back.len()).saturating_sub(1).min(2);
         let between_len = |number: usize| if number < num_between { from.len } else { 0 };
         let scratch = Scratch {
             between: [backend.zeros(between_len(0))?, backend.zeros(between_len(1))?],
             projected: backend.zeros(to.len)?,
         };
         let bytes = 4 * (num_between * from.len + to.len) as u64 + 2 * model.steps.iter().map(VoxelMap::bytes).sum::<u64>();
-        let mut on_device = |steps: Vec<VoxelMap>| steps.into_iter().map(|step| backend.voxel_map(step)).collect();
-        let forward: Result<_, BackendError> = on_device(model.forward());
-        let back: Result<_, BackendError> = on_device(model.back());
-        let (forward, back) = (forward?, back?);
-        Ok(Self { operator, forward, back, has_padding, bytes, scratch: Mutex::new(scratch) })
+        Ok(Self { operator, forward, back, has_padding: from.has_padding(), bytes, scratch: Mutex::new(scratch) })
     }
 
     /// Returns G x for the coefficients of an image.
