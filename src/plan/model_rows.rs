@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::attenuation::factors::AttenuationOfRows;
 use super::error::SetupError;
 use super::job::Job;
 use super::job::data::Data;
@@ -32,10 +33,22 @@ pub struct ModelRow {
     pub projected: Vec<f32>,
     /// Factors m of attenuation and normalisation; `None` = 1.
     pub multiplicative: Option<Vec<f32>>,
+    /// The part of m that is attenuation, if it was projected from maps; the rest is normalisation.
+    pub attenuation: Option<Vec<f32>>,
     /// Expected randoms and scatter a, counts; `None` = 0.
     pub additive: Option<Vec<f32>>,
     /// Expected counts ȳ.
     pub expected: Vec<f32>,
+}
+
+impl ModelRow {
+    /// Returns the part of the factors that is normalisation, where that of attenuation is known.
+    pub fn normalisation(&self) -> Option<Vec<f32>> {
+        let (all, attenuation) = (self.multiplicative.as_ref()?, self.attenuation.as_ref()?);
+        // (A line through so much matter that nothing passes has a factor of 0, whatever its normalisation.)
+        let part = |(all, attenuation): (&f32, &f32)| if *attenuation > 0.0 { all / attenuation } else { 0.0 };
+        Some(all.iter().zip(attenuation).map(part).collect())
+    }
 }
 
 /// Reason for which a run has no rows.
@@ -73,6 +86,7 @@ impl NoModelRows {
 pub struct ModelRows {
     counts: Counts,
     projector: Siddon,
+    attenuation: Option<AttenuationOfRows>,
     /// Images of the run.
     image: Voxels,
     /// Steps between an image and its projection, if any.
@@ -95,7 +109,8 @@ impl ModelRows {
         let projector = inputs.siddon();
         let (image, model) = inputs.image_model(ViewProjector::<Host>::voxels(&projector));
         let steps = model.map(|model| Composed::new(&mut Host, (), &model)).transpose()?;
-        Ok(Some(Self { counts, projector, image, steps }))
+        let attenuation = AttenuationOfRows::new(counts.geometry(), &counts.attenuation);
+        Ok(Some(Self { counts, projector, attenuation, image, steps }))
     }
 
     /// Returns the image that is projected: of an image of the run, after resolution model and resampling.
@@ -129,6 +144,7 @@ impl ModelRows {
             expected: expected.collect(),
             projected,
             multiplicative,
+            attenuation: self.attenuation.as_ref().map(|attenuation| attenuation.row(row, num_tangential)),
             additive,
         }
     }
@@ -148,13 +164,15 @@ fn resampled_grid(geometry: &Arc<ScanGeometry>, settings: &RunSettings, projecto
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Psf, Study, TofBins, Unit};
+    use crate::data::{AttenuationMap, Psf, Study, TofBins, Unit};
     use crate::operator::Subset;
     use crate::phantom::{self, SimulationOptions};
     use crate::plan::algorithms::registry::AlgorithmChoice;
+    use crate::plan::attenuation::factors::attenuation_factors;
     use crate::plan::device::choice::DeviceChoice;
     use crate::plan::job::defaults::default_settings;
     use crate::plan::platform::choose::choose_projector;
+    use crate::plan::projector::settings::Rays;
     use crate::scanner::find;
     use crate::task::Task;
 
@@ -230,6 +248,38 @@ mod tests {
         job.settings.projector = ProjectorChoice::PER_LOR;
         let error = largest_error(&job, &image, "per-lor");
         assert!(error < 1e-5, "{error:e}");
+    }
+
+    #[test]
+    fn factors_of_maps_are_apart_from_those_of_files() {
+        let study = scan(None);
+        let (mut job, _) = job_and_image(&study, 2.5, None);
+        let maps: Vec<Arc<AttenuationMap>> = [([20, 20, 12], 0.0096), ([30, 4, 12], 0.004)]
+            .map(|(size, per_mm)| {
+                let grid = Grid::centred(size, [5.0, 5.0, 8.0]).unwrap();
+                let per_mm = Volume { unit: Unit::Unknown, ..Volume::filled(grid, per_mm) };
+                Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm, ct: None })
+            })
+            .into();
+        let counts = job.data().counts().unwrap().clone();
+        let of_files = counts.multiplicative.clone().unwrap();
+        let whole = attenuation_factors(counts.geometry(), &maps, Rays::Auto, &Task::new()).unwrap();
+        let mut both = whole.clone();
+        both.scale_bins(&of_files.counts);
+        let study = Study { measured: Counts { multiplicative: Some(both), attenuation: maps, ..counts }, ..study };
+        job = Job::of(&study, *job.settings);
+        let rows = ModelRows::new(&job, "axial-runs").unwrap().unwrap();
+        let row = SinogramRow { view: 3, plane: 20 };
+        let image = Volume::filled(job.settings.grid.clone(), 1.0);
+        let found = rows.row(row, &rows.projected_image(&image).unwrap());
+        let (attenuation, normalisation) = (found.attenuation.clone().unwrap(), found.normalisation().unwrap());
+        assert!(attenuation.iter().any(|factor| *factor < 0.5));
+        for (found, expected) in [(attenuation, row.values(&whole)), (normalisation, row.values(&of_files))] {
+            found
+                .iter()
+                .zip(&expected)
+                .for_each(|(found, expected)| assert!((found - expected).abs() < 1e-5 * expected.max(1.0)));
+        }
     }
 
     #[test]

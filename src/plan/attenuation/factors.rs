@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::data::{AttenuationMap, Michelogram};
-use crate::operator::{OperatorError, Subset};
+use crate::algebra::Host;
+use crate::data::{AttenuationMap, Michelogram, SinogramRow};
+use crate::operator::{OperatorError, Siddon, Subset, ViewProjector};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::{AttenuationError, SetupError};
 use crate::plan::platform::choose::{ChosenProjector, choose_projector};
+use crate::plan::projector::inputs::ProjectorInputs;
 use crate::plan::projector::settings::{ProjectorChoice, ProjectorSettings, Rays};
 use crate::plan::projector::system::System;
 use crate::scanner::ScanGeometry;
@@ -47,6 +49,37 @@ pub(super) fn survival(
     }
     sum.par_iter_mut().for_each(|integral| *integral = (-*integral).exp());
     Ok(sum)
+}
+
+/// The part of the photon pairs that passes some maps together, of single rows of a sinogram: [`attenuation_factors`] line by line.
+pub(in crate::plan) struct AttenuationOfRows {
+    /// For each map its projector and its values.
+    maps: Vec<(Siddon, Vec<f32>)>,
+}
+
+impl AttenuationOfRows {
+    /// Prepares the projections of maps; `None` without maps.
+    pub(in crate::plan) fn new(geometry: &Arc<ScanGeometry>, maps: &[Arc<AttenuationMap>]) -> Option<Self> {
+        let prepared = maps.iter().map(|map| {
+            let grid = map.per_mm.grid.clone();
+            let radius_mm = grid.farthest_from_axis_mm();
+            let settings = ProjectorSettings::new(grid, radius_mm, ProjectorChoice::PER_LOR, DeviceChoice::Cpu);
+            let siddon = ProjectorInputs { geometry, settings: &settings, inner: None }.siddon();
+            let values = ViewProjector::<Host>::voxels(&siddon).coefficients(&map.per_mm);
+            (siddon, values)
+        });
+        (!maps.is_empty()).then(|| Self { maps: prepared.collect() })
+    }
+
+    /// Returns the factors of a row, by tangential position.
+    pub(in crate::plan) fn row(&self, row: SinogramRow, num_tangential: usize) -> Vec<f32> {
+        let factor = |tangential_pos| {
+            let bin = [row.view, tangential_pos];
+            let integral: f64 = self.maps.iter().map(|(siddon, values)| siddon.bin_sum(bin, row.plane, values)).sum();
+            (-integral).exp() as f32
+        };
+        (0..num_tangential).into_par_iter().map(factor).collect()
+    }
 }
 
 /// The part of the photon pairs that passes, of all planes of a cylinder's views.

@@ -11,7 +11,7 @@ use crate::ui::plots::curve_plot::{Drawn, exported, menu_ui};
 use crate::ui::plots::plot_options::{PlotAction, PlotOptions};
 use crate::ui::widgets::fields::name as field_name;
 use crate::ui::widgets::plot;
-use crate::ui::widgets::plot::{Axes, curve, key_ui, plot_of, short_axis, styled_curve};
+use crate::ui::widgets::plot::{Axes, key_ui, plot_of, short_axis, styled_curve};
 use crate::ui::widgets::theme;
 
 /// Width of the tab from which on the table is to the left of the plots, and width of the table, points.
@@ -185,12 +185,16 @@ fn counts_ui(content: &ModelContent, ui: &mut Ui, actions: &mut Vec<PlotAction>)
 
 fn multiplicative_ui(content: &ModelContent, factors: &[f32], ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let colour = theme::colours(ui.visuals()).shown_mark;
-    let points = points(content.row, factors);
+    let row = content.row;
+    let mut drawn = vec![("attenuation × normalisation", points(row, factors), LineStyle::Solid)];
+    if let (Some(attenuation), Some(normalisation)) = (&row.attenuation, row.normalisation()) {
+        drawn.push(("attenuation", points(row, attenuation), LineStyle::Dashed { length: 7.0 }));
+        drawn.push(("normalisation", points(row, &normalisation), LineStyle::Dotted { spacing: 5.0 }));
+    }
     let axes = Axes { x: X_TITLE.to_owned(), ..Axes::default() };
     row_plot_ui("model factors", ["Plot: factors of the sinogram row", "factor m"], content, &axes, ui, actions, |plot| {
-        let name = "attenuation × normalisation";
-        curve(plot, name, &points, colour, 1.6);
-        vec![(name, points)]
+        drawn.iter().for_each(|(name, points, style)| styled_curve(plot, name, points, colour, 1.6, *style));
+        drawn.into_iter().map(|(name, points, _)| (name, points)).collect()
     });
 }
 
