@@ -42,22 +42,23 @@ struct UniformShape {
     float weights[MAX_WIDTH];
 };
 
-// Columns that a thread fetches of a row, and threads of a block at most.
-#define FETCHES 3
-#define MAX_THREADS 1024
+// Values that a thread fetches before it needs them.
+#define AHEAD 4
 
-// Maps along x, y and z, one after the other, each with the same weights everywhere, of images in columns along z.
+// Maps along x and z at once, or along y, with the same weights everywhere, of images in columns along z.
 struct ColumnsShape {
     // Voxels along x, y and z.
     unsigned nx, ny, nz;
     // Places of a column.
     unsigned column_len;
-    // Rows of a block.
-    unsigned num_rows;
-    // Weights along any of the axes at most.
+    // Outputs of a thread, along x or y.
+    unsigned num_outputs;
+    // Weights along any axis at most.
     unsigned width;
-    // About the middle of MAX_WIDTH, zero beyond.
-    float x_weights[MAX_WIDTH], y_weights[MAX_WIDTH], z_weights[MAX_WIDTH];
+    // 1 if outputs outside the field of view are 0.
+    unsigned is_masked;
+    // About the middle of MAX_WIDTH, zero beyond: along x or y, and along z.
+    float weights[MAX_WIDTH], z_weights[MAX_WIDTH];
 };
 
 // A map in every transaxial plane.
@@ -204,92 +205,142 @@ extern "C" __global__ void along_axis_uniform(float *out, const float *x, const 
             out[place + (output + k) * map.stride] = is_seen[k] ? sums[k] : 0.0f;
 }
 
-// The sums of along_columns, with up to WIDTH weights along each axis.
-template <int WIDTH>
-__device__ __forceinline__ void sum_columns(float *out, const float *x, const int *z_of, const uint2 *fov_rows,
-                                            const ColumnsShape &map)
+// The values at the places from + i * stride of an array, for i from `first` up to `end`, each asked for AHEAD values before it is
+// needed; those that do not lie within `inside` are 0.
+struct Fetched {
+    const float *from;
+    int stride, first, end;
+    float ahead[AHEAD];
+
+    __device__ __forceinline__ Fetched(const float *from, int stride, int first, int inside_first, int inside_end)
+        : from(from), stride(stride), first(inside_first), end(inside_end)
+    {
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++)
+            ahead[k] = value(first + k);
+    }
+
+    __device__ __forceinline__ float value(int i) const { return i >= first && i < end ? from[i * stride] : 0.0f; }
+
+    // Value i; they are taken in order.
+    __device__ __forceinline__ float next(int i)
+    {
+        const float now = ahead[0];
+#pragma unroll
+        for (int k = 1; k < AHEAD; k++)
+            ahead[k - 1] = ahead[k];
+        ahead[AHEAD - 1] = value(i + AHEAD);
+        return now;
+    }
+};
+
+// What a value brings to the next WIDTH outputs: sums[0] is then the one that it is the last of.
+template <int WIDTH> __device__ __forceinline__ void add_to(float sums[WIDTH], const ColumnsShape &map, float value)
 {
-    const int REACH = WIDTH / 2, FIRST = MAX_WIDTH / 2 - REACH;
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++)
+        sums[k] = (k + 1 < WIDTH ? sums[k + 1] : 0.0f) + map.weights[(MAX_WIDTH + WIDTH) / 2 - 1 - k] * value;
+}
+
+__device__ __forceinline__ bool is_seen(const ColumnsShape &map, uint2 inside, int x)
+{
+    return !map.is_masked || (x >= (int)inside.x && x < (int)inside.y);
+}
+
+template <int WIDTH>
+__device__ __forceinline__ void sum_x_and_z(float *out, const float *x, const int *z_of, const unsigned *places,
+                                            const uint2 *fov_rows, const ColumnsShape &map)
+{
+    const int REACH = WIDTH / 2;
+    // Two columns of each row, of which one is written while the other is read, each with a zero behind.
     extern __shared__ float shared[];
-    const int place = threadIdx.x, column = threadIdx.y, num_columns = blockDim.y;
-    const int len = map.column_len, line_len = map.nz + 2 * REACH;
-    // The columns of a row about the block's, [column][place]; and the block's own, summed along x, [column][z], between zeros.
-    float *row = shared, *line = row + (num_columns + 2 * REACH) * len + column * line_len;
-    const int x0 = blockIdx.x * num_columns, at_x = x0 + column, z = z_of[place];
-    const int y0 = blockIdx.y * map.num_rows, y_end = min(y0 + (int)map.num_rows, (int)map.ny);
-    for (int k = place; k < line_len; k += len)
-        line[k] = 0.0f;
-    // What later rows are still added to: the next WIDTH - 1 outputs.
+    const int place = threadIdx.x, len = map.column_len, z = z_of[place];
+    float *const lines = shared + threadIdx.y * 2 * (len + 1);
+    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    const int first_x = blockIdx.x * map.num_outputs, end_x = min(first_x + (int)map.num_outputs, (int)map.nx);
+    const uint2 inside = y < (int)map.ny ? fov_rows[y] : make_uint2(0, 0);
+    const bool has_values = (int)inside.x < end_x + REACH && (int)inside.y > first_x - REACH && inside.x < inside.y;
+    const bool is_voxel = z >= 0 && y < (int)map.ny;
+    float *const to = out + (size_t)y * map.nx * len + place;
+    if (!__syncthreads_or(has_values)) {
+        for (int at_x = first_x; at_x < end_x && is_voxel; at_x++)
+            to[at_x * len] = 0.0f;
+        return;
+    }
+    // Where the values of z - REACH ... lie in a column.
+    int at[WIDTH];
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) {
+        const int from_z = z + k - REACH;
+        at[k] = z >= 0 && from_z >= 0 && from_z < (int)map.nz ? (int)places[from_z] : len;
+    }
+    if (place < 2)
+        lines[place * (len + 1) + len] = 0.0f;
     float sums[WIDTH];
 #pragma unroll
     for (int k = 0; k < WIDTH; k++)
         sums[k] = 0.0f;
-    float fetched[FETCHES];
-    bool is_fetched = false;
-    for (int y = y0 - REACH - 1; y < y_end + REACH; y++) {
-        const bool is_there = is_fetched;
-        if (is_there) {
-            // (The row's last readers have passed the barrier of the row before.)
-#pragma unroll
-            for (int k = 0; k < FETCHES; k++)
-                if (column + k * num_columns < num_columns + 2 * REACH)
-                    row[(column + k * num_columns) * len + place] = fetched[k];
-        }
-        // The next row, while this one is summed; without a column in the field of view there is nothing to do for it.
-        const int next = y + 1;
-        is_fetched = false;
-        if (next >= 0 && next < (int)map.ny && next < y_end + REACH) {
-            const uint2 inside = fov_rows[next];
-            is_fetched = (int)inside.x < x0 + num_columns + REACH && (int)inside.y > x0 - REACH && inside.x < inside.y;
-            if (is_fetched) {
-#pragma unroll
-                for (int k = 0; k < FETCHES; k++) {
-                    const int from_x = at_x + k * num_columns - REACH;
-                    const bool is_seen = from_x >= (int)inside.x && from_x < (int)inside.y && from_x < x0 + num_columns + REACH;
-                    fetched[k] = is_seen ? x[(next * map.nx + from_x) * len + place] : 0.0f;
-                }
-            }
-        }
-        float value = 0.0f;
-        if (is_there) {
-            __syncthreads();
-            float sum = 0.0f;
-#pragma unroll
-            for (int k = 0; k < WIDTH; k++)
-                sum += map.x_weights[FIRST + k] * row[(column + k) * len + place];
-            if (z >= 0)
-                line[REACH + z] = sum;
-            __syncthreads();
-            if (z >= 0) {
-#pragma unroll
-                for (int k = 0; k < WIDTH; k++)
-                    value += map.z_weights[FIRST + k] * line[z + k];
-            }
-        }
-        if (y < y0 - REACH)
+    Fetched values(x + (size_t)y * map.nx * len + place, len, first_x - REACH, inside.x, inside.y);
+    for (int from_x = first_x - REACH; from_x < end_x + REACH; from_x++) {
+        add_to<WIDTH>(sums, map, values.next(from_x));
+        const int at_x = from_x - REACH;
+        if (at_x < first_x)
             continue;
+        float *const line = lines + (at_x & 1) * (len + 1);
+        line[place] = sums[0];
+        __syncthreads();
+        float sum = 0.0f;
 #pragma unroll
         for (int k = 0; k < WIDTH; k++)
-            sums[k] = (k + 1 < WIDTH ? sums[k + 1] : 0.0f) + map.y_weights[FIRST + WIDTH - 1 - k] * value;
-        const int to_y = y - REACH;
-        if (to_y >= y0 && z >= 0 && at_x < (int)map.nx) {
-            const uint2 inside = fov_rows[to_y];
-            const bool is_seen = at_x >= (int)inside.x && at_x < (int)inside.y;
-            out[(to_y * map.nx + at_x) * len + place] = is_seen ? sums[0] : 0.0f;
-        }
+            sum += map.z_weights[MAX_WIDTH / 2 - REACH + k] * line[at[k]];
+        if (is_voxel)
+            to[at_x * len] = is_seen(map, inside, at_x) ? sum : 0.0f;
     }
 }
 
-// Three maps with the same weights everywhere at once, of an image that is zero outside the field of view: as is the result. A block
-// has some columns along x, of num_rows rows, and walks along y; z_of has the z of each place of a column, -1 of a place that has none.
-extern "C" __global__ void __launch_bounds__(MAX_THREADS) along_columns(float *out, const float *x, const int *z_of, const uint2 *fov_rows, ColumnsShape map)
+// out = x summed along x, then along z, of an image that is zero outside the field of view. A block has all places of a column,
+// and some rows, each of which walks along x. z_of has the z of each place of a column, -1 of one that has none; places those of all z.
+extern "C" __global__ void along_x_and_z(float *out, const float *x, const int *z_of, const unsigned *places, const uint2 *fov_rows,
+                                         ColumnsShape map)
 {
     if (map.width <= 5)
-        sum_columns<5>(out, x, z_of, fov_rows, map);
+        sum_x_and_z<5>(out, x, z_of, places, fov_rows, map);
     else if (map.width <= 9)
-        sum_columns<9>(out, x, z_of, fov_rows, map);
+        sum_x_and_z<9>(out, x, z_of, places, fov_rows, map);
     else
-        sum_columns<MAX_WIDTH>(out, x, z_of, fov_rows, map);
+        sum_x_and_z<MAX_WIDTH>(out, x, z_of, places, fov_rows, map);
+}
+
+template <int WIDTH>
+__device__ __forceinline__ void sum_y(float *out, const float *x, const int *z_of, const uint2 *fov_rows, const ColumnsShape &map)
+{
+    const int REACH = WIDTH / 2;
+    const int row_len = map.nx * map.column_len, index = INDEX, at_x = index / map.column_len;
+    if (index >= row_len || z_of[index % map.column_len] < 0)
+        return;
+    const int first_y = blockIdx.y * map.num_outputs, end_y = min(first_y + (int)map.num_outputs, (int)map.ny);
+    float sums[WIDTH];
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++)
+        sums[k] = 0.0f;
+    Fetched values(x + index, row_len, first_y - REACH, 0, map.ny);
+    for (int from_y = first_y - REACH; from_y < end_y + REACH; from_y++) {
+        add_to<WIDTH>(sums, map, values.next(from_y));
+        const int y = from_y - REACH;
+        if (y >= first_y)
+            out[y * row_len + index] = is_seen(map, fov_rows[y], at_x) ? sums[0] : 0.0f;
+    }
+}
+
+// out = x summed along y; one thread for num_outputs of them
+extern "C" __global__ void along_y(float *out, const float *x, const int *z_of, const uint2 *fov_rows, ColumnsShape map)
+{
+    if (map.width <= 5)
+        sum_y<5>(out, x, z_of, fov_rows, map);
+    else if (map.width <= 9)
+        sum_y<9>(out, x, z_of, fov_rows, map);
+    else
+        sum_y<MAX_WIDTH>(out, x, z_of, fov_rows, map);
 }
 
 // out[c][z] = sum of w x[c'][z] over the terms of column c; one thread for each voxel

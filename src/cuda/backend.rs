@@ -307,7 +307,7 @@ impl Backend for CudaBackend {
 
     fn voxel_maps(&mut self, maps: Vec<VoxelMap>) -> Result<Vec<CudaVoxelMap>, BackendError> {
         match CudaVoxelMap::joined(&self.stream, &maps)? {
-            Some(joined) => Ok(vec![joined]),
+            Some(joined) => Ok(joined),
             None => maps.into_iter().map(|map| self.voxel_map(map)).collect(),
         }
     }

@@ -16,15 +16,11 @@ const OUTPUTS: usize = 4;
 /// Weights of a uniform map at most, as in the kernel.
 const MAX_WIDTH: usize = 17;
 
-/// Columns that a thread of joined maps fetches of a row, as in the kernel.
-const FETCHES: usize = 3;
+/// Places of a column at most, of maps of columns: the threads of a block.
+const MAX_COLUMN: u32 = 512;
 
-/// Threads of a block of joined maps at most, as in the kernel.
-const MAX_THREADS: usize = 1024;
-
-/// Columns of a block of joined maps at most, and its rows.
-const MAX_COLUMNS: usize = 16;
-const ROWS: usize = 32;
+/// Outputs of a thread along x or y, of maps of columns.
+const OUTPUTS_OF_COLUMNS: u32 = 32;
 
 /// A map with its tables on a device.
 pub struct CudaVoxelMap {
@@ -49,8 +45,9 @@ enum Table {
     },
     Columns {
         shape: ColumnsShape,
-        num_columns: usize,
+        is_along_y: bool,
         z_of: CudaSlice<i32>,
+        places: CudaSlice<u32>,
         fov_rows: CudaSlice<[u32; 2]>,
     },
     InPlane {
@@ -104,45 +101,47 @@ fn uniform(map: &AlongAxis) -> Option<UniformShape> {
     })
 }
 
-/// Returns the numbers of maps along different axes that are joined into one, and the columns of a block; `None` if one of them does
-/// not have the same weights everywhere about each output, images are in another order than columns, or a block would have too much
-/// to do.
-fn joined(maps: &[VoxelMap]) -> Option<(ColumnsShape, usize)> {
+/// Returns the numbers of maps along different axes of images in columns, as one along x and z and one along y, whichever there are;
+/// `None` if one of them does not have the same weights everywhere about each output, or images are in another order.
+fn of_columns(maps: &[VoxelMap]) -> Option<Vec<(ColumnsShape, bool)>> {
     let places = maps.first()?.from();
-    let [nx, ny, nz] = places.size;
-    let column_len = places.along[0].get(1).map_or(0, |second| *second as usize);
-    if maps.len() < 2 || !places.z_is_fastest() || column_len == 0 {
+    let [nx, ny, nz] = places.size.map(|num| num as u32);
+    let column_len = places.along[0].get(1).copied().unwrap_or(0);
+    if !places.z_is_fastest() || !(2..=MAX_COLUMN).contains(&column_len) {
         return None;
     }
-    let mut weights = [[0.0; MAX_WIDTH]; 3];
-    weights.iter_mut().for_each(|weights| weights[MAX_WIDTH / 2] = 1.0);
-    let (mut widest, mut is_done) = (1, [false; 3]);
+    let mut weights: [Option<[f32; MAX_WIDTH]>; 3] = [None; 3];
+    let mut width = 1;
     for map in maps {
         let VoxelMap::AlongAxis(AlongAxis { axis, from, to, band, .. }) = map else { return None };
         let is_about_each = band.first.first() == Some(&-((band.width / 2) as i32)) && band.width % 2 == 1;
-        let is_again = std::mem::replace(&mut is_done[*axis], true);
-        if is_again || from != to || band.varies != Varies::Nowhere || band.width > MAX_WIDTH || !is_about_each {
+        if from != to || band.varies != Varies::Nowhere || band.width > MAX_WIDTH || !is_about_each {
             return None;
         }
+        let mut row = [0.0; MAX_WIDTH];
         let start = MAX_WIDTH / 2 - band.width / 2;
-        weights[*axis].fill(0.0);
-        weights[*axis][start..start + band.width].copy_from_slice(&band.weights);
-        widest = widest.max(band.width);
+        row[start..start + band.width].copy_from_slice(&band.weights);
+        if weights[*axis].replace(row).is_some() {
+            return None;
+        }
+        width = width.max(band.width as u32);
     }
-    let reach = [5, 9, MAX_WIDTH].into_iter().find(|width| widest <= *width)? / 2;
-    let num_columns = (MAX_THREADS / column_len).min(MAX_COLUMNS);
-    let shape = ColumnsShape {
-        nx: nx as u32,
-        ny: ny as u32,
-        nz: nz as u32,
-        column_len: column_len as u32,
-        num_rows: ROWS as u32,
-        width: widest as u32,
-        x_weights: weights[0],
-        y_weights: weights[1],
-        z_weights: weights[2],
+    let mut alone = [0.0; MAX_WIDTH];
+    alone[MAX_WIDTH / 2] = 1.0;
+    let shape = |weights: [f32; MAX_WIDTH], z_weights: [f32; MAX_WIDTH], is_last: bool| ColumnsShape {
+        nx,
+        ny,
+        nz,
+        column_len,
+        num_outputs: OUTPUTS_OF_COLUMNS,
+        width,
+        is_masked: u32::from(is_last),
+        weights,
+        z_weights,
     };
-    (num_columns > 0 && num_columns + 2 * reach <= FETCHES * num_columns).then_some((shape, num_columns))
+    let [x, y, z] = weights;
+    let x_and_z = (x.is_some() || z.is_some()).then(|| (shape(x.unwrap_or(alone), z.unwrap_or(alone), y.is_none()), false));
+    Some(x_and_z.into_iter().chain(y.map(|y| (shape(y, alone, true), true))).collect())
 }
 
 /// Returns the z of each place of a column, −1 of a place that has none.
@@ -200,17 +199,21 @@ impl CudaVoxelMap {
         Ok(Self { lens, table: tables })
     }
 
-    /// Maps that are applied one after the other as one; `None` where they are not joined.
-    pub(in crate::cuda) fn joined(stream: &Arc<CudaStream>, maps: &[VoxelMap]) -> Result<Option<Self>, CudaError> {
-        let (Some((shape, num_columns)), Some(first)) = (joined(maps), maps.first()) else { return Ok(None) };
+    /// Maps that are applied one after the other, as fewer; `None` where there are no kernels for that.
+    pub(in crate::cuda) fn joined(stream: &Arc<CudaStream>, maps: &[VoxelMap]) -> Result<Option<Vec<Self>>, CudaError> {
+        let (Some(shapes), Some(first)) = (of_columns(maps), maps.first()) else { return Ok(None) };
         let places = first.from();
-        let table = Table::Columns {
-            num_columns,
-            z_of: table(stream, &z_of(places, shape.column_len as usize), 0)?,
-            fov_rows: table(stream, &places.fov_rows, [0, 0])?,
-            shape,
+        let on_device = |(shape, is_along_y): (ColumnsShape, bool)| {
+            let table = Table::Columns {
+                is_along_y,
+                z_of: table(stream, &z_of(places, shape.column_len as usize), 0)?,
+                places: table(stream, &places.along[2], 0)?,
+                fov_rows: table(stream, &places.fov_rows, [0, 0])?,
+                shape,
+            };
+            Ok(Self { lens: [places.len; 2], table })
         };
-        Ok(Some(Self { lens: [places.len; 2], table }))
+        shapes.into_iter().map(on_device).collect::<Result<_, _>>().map(Some)
     }
 
     /// Returns the numbers of values of input and output.
@@ -235,17 +238,24 @@ impl CudaVoxelMap {
                 };
                 kernels.along_axis_uniform.launch(stream, shape_of_launch, out, x, fov_rows, shape)
             }
-            Table::Columns { shape, num_columns, z_of, fov_rows } => {
-                let ColumnsShape { nx, ny, nz, column_len, num_rows, .. } = *shape;
-                let num = *num_columns as u32;
-                // (The rows about the block's, and its own lines along z, both with the widest reach.)
-                let reach = MAX_WIDTH as u32 - 1;
+            Table::Columns { shape, is_along_y, z_of, places, fov_rows } => {
+                let ColumnsShape { nx, ny, column_len, num_outputs, .. } = *shape;
+                if *is_along_y {
+                    let shape_of_launch = LaunchConfig {
+                        grid_dim: (blocks((nx * column_len) as usize, BLOCK), ny.div_ceil(num_outputs), 1),
+                        block_dim: (BLOCK, 1, 1),
+                        shared_mem_bytes: 0,
+                    };
+                    return kernels.along_y.launch(stream, shape_of_launch, out, x, z_of, fov_rows, shape);
+                }
+                let rows = (BLOCK / column_len).max(1);
                 let shape_of_launch = LaunchConfig {
-                    grid_dim: (nx.div_ceil(num), ny.div_ceil(num_rows), 1),
-                    block_dim: (column_len, num, 1),
-                    shared_mem_bytes: size_of::<f32>() as u32 * ((num + reach) * column_len + num * (nz + reach)),
+                    grid_dim: (nx.div_ceil(num_outputs), ny.div_ceil(rows), 1),
+                    block_dim: (column_len, rows, 1),
+                    // (Two columns of each row, with a zero behind.)
+                    shared_mem_bytes: size_of::<f32>() as u32 * rows * 2 * (column_len + 1),
                 };
-                kernels.along_columns.launch(stream, shape_of_launch, out, x, z_of, fov_rows, shape)
+                kernels.along_x_and_z.launch(stream, shape_of_launch, out, x, z_of, places, fov_rows, shape)
             }
             Table::AlongAxis { shape, num_threads, from, to, fov_rows, first, weights } => kernels.along_axis.launch(
                 stream,
@@ -287,18 +297,18 @@ mod tests {
         let places = Arc::new(Voxels::in_columns(grid.clone(), fov.clone(), columns).places());
         let (narrow, wide) = ([0.25, 0.5, 0.25], [0.1, 0.1, 0.1, 0.4, 0.1, 0.1, 0.1]);
         let along = |axis, weights: &[f32]| map(&places, axis, weights);
-        let (shape, num_columns) = joined(&[along(2, &narrow), along(1, &wide)]).unwrap();
-        assert_eq!((shape.column_len, shape.width, num_columns), (16, 7, MAX_COLUMNS));
-        assert_eq!(shape.y_weights[5..12], wide);
-        assert_eq!(shape.z_weights[7..10], narrow);
-        // Along x nothing is done.
-        assert_eq!((shape.x_weights[8], shape.x_weights.iter().sum::<f32>()), (1.0, 1.0));
+        let shapes = of_columns(&[along(2, &narrow), along(0, &narrow), along(1, &wide)]).unwrap();
+        let [(x_and_z, false), (y, true)] = shapes[..] else { panic!("{shapes:?}") };
+        assert_eq!((x_and_z.column_len, x_and_z.width, x_and_z.is_masked, y.is_masked), (16, 7, 0, 1));
+        assert_eq!([&x_and_z.weights[7..10], &x_and_z.z_weights[7..10], &y.weights[5..12]], [&narrow[..], &narrow, &wide]);
+        // Along z alone nothing is done along x.
+        let shapes = of_columns(&[along(2, &narrow)]).unwrap();
+        assert_eq!((shapes.len(), shapes[0].0.weights[8], shapes[0].0.weights.iter().sum::<f32>()), (1, 1.0, 1.0));
         assert_eq!(z_of(&places, 16), [-1, 0, 2, 4, 6, -1, -1, -1, -1, 1, 3, 5, -1, -1, -1, -1]);
-        // One alone, twice along an axis, another order, a width without a kernel.
-        assert!(joined(&[along(2, &narrow)]).is_none());
-        assert!(joined(&[along(2, &narrow), along(2, &narrow)]).is_none());
-        assert!(joined(&[along(2, &narrow), along(0, &[1.0 / 19.0; 19])]).is_none());
+        // Twice along an axis, a width without a kernel, another order.
+        assert!(of_columns(&[along(2, &narrow), along(2, &narrow)]).is_none());
+        assert!(of_columns(&[along(2, &narrow), along(0, &[1.0 / 19.0; 19])]).is_none());
         let volume = Arc::new(Voxels::new(grid, fov).places());
-        assert!(joined(&[map(&volume, 2, &narrow), map(&volume, 0, &narrow)]).is_none());
+        assert!(of_columns(&[map(&volume, 2, &narrow), map(&volume, 0, &narrow)]).is_none());
     }
 }
