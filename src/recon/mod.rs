@@ -29,7 +29,9 @@ use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 pub use as_read::AsRead;
-pub use ascent::{AscentMethod, AscentReport, AscentTuning, BsremSettings, DrawOrder, ObjectiveValue, StepSizes, SvrgSettings};
+pub use ascent::{
+    AscentKernels, AscentMethod, AscentReport, AscentTuning, BsremSettings, DrawOrder, ObjectiveValue, StepSizes, SvrgSettings,
+};
 pub use ct_attenuation::{CtCover, CtProblem, HounsfieldLines, PlacedCt};
 pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
