@@ -208,6 +208,14 @@ pub trait Algorithm: Send {
     /// Device failure.
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError>;
 
+    /// Returns the objective at the current image, by a forward projection of all data; `None` of algorithms without one.
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn objective(&mut self, _task: &Task) -> Result<Option<ObjectiveValue>, ReconError> {
+        Ok(None)
+    }
+
     /// Returns the part of the data that the current image explains; `None` of algorithms without this figure. Computes missing
     /// sensitivities.
     ///

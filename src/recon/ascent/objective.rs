@@ -268,6 +268,18 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         Ok(terms)
     }
 
+    /// Returns Φ at the present image, by a forward projection of all data.
+    fn value(&mut self, task: &Task) -> Result<ObjectiveValue, ReconError> {
+        let mut log_likelihood = 0.0;
+        for subset in 0..self.num_subsets() {
+            let Self { backend, model, accumulation, x, data, .. } = self;
+            let mut step = Step { backend, subset, accumulation: *accumulation, task };
+            model.forward(&mut step, x, data)?;
+            log_likelihood += model.poisson_ratio(&mut step, data)?.log_likelihood;
+        }
+        Ok(ObjectiveValue { log_likelihood, penalty: self.penalty_value()? })
+    }
+
     /// Returns β R at the present image.
     pub fn penalty_value(&mut self) -> Result<f64, BackendError> {
         let Self { backend, penalty: Some(penalty), neighbours: Some(neighbours), x, .. } = self else { return Ok(0.0) };
@@ -376,15 +388,20 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Asce
     pub fn new(objective: Objective<B, M, S>, climb: C) -> Self {
         Self { objective, climb, num_steps: 0 }
     }
+
+    /// Does all that comes before the first step.
+    fn begin(&mut self, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
+        if !self.objective.has_begun() {
+            self.climb.begin(&mut self.objective, stages, task)?;
+        }
+        self.objective.begin_penalty(stages, task)
+    }
 }
 
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algorithm for Ascent<B, M, S, C> {
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         let mut stages = StageTimes::default();
-        if !self.objective.has_begun() {
-            self.climb.begin(&mut self.objective, &mut stages, task)?;
-        }
-        self.objective.begin_penalty(&mut stages, task)?;
+        self.begin(&mut stages, task)?;
         let (subset, terms, ascent) = self.climb.climb(&mut self.objective, self.num_steps, &mut stages, task)?;
         self.num_steps += 1;
         let num_subsets = self.objective.num_subsets();
@@ -407,6 +424,11 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algo
             }),
             ascent: Some(ascent),
         })
+    }
+
+    fn objective(&mut self, task: &Task) -> Result<Option<ObjectiveValue>, ReconError> {
+        self.begin(&mut StageTimes::default(), task)?;
+        self.objective.value(task).map(Some)
     }
 
     fn num_subsets(&self) -> usize {
