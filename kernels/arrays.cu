@@ -23,6 +23,16 @@ extern "C" __global__ void add_scaled(float *x, float scale, const float *y, uns
         x[INDEX] = __fadd_rn(x[INDEX], __fmul_rn(scale, y[INDEX]));
 }
 
+// out = scale (a - b) + c, without c if has_c is 0, rounded after each operation as on the host
+extern "C" __global__ void scaled_difference(float *out, float scale, const float *a, const float *b, const float *c,
+                                             unsigned has_c, unsigned long long len)
+{
+    if (INDEX >= len)
+        return;
+    const float scaled = __fmul_rn(scale, __fsub_rn(a[INDEX], b[INDEX]));
+    out[INDEX] = has_c ? __fadd_rn(scaled, c[INDEX]) : scaled;
+}
+
 // x = fixed / scale: what 64-bit fixed point has added up
 extern "C" __global__ void from_fixed(float *x, const unsigned long long *fixed, double inverse_scale, unsigned long long len)
 {

@@ -82,11 +82,14 @@ template <int potential, int quantity, bool has_kappa>
 __device__ float neighbour_sum(const float *x, const float *kappa, const unsigned *places, const PenaltyShape &penalty, uint3 at)
 {
     const unsigned *y_places = places + penalty.nx, *z_places = y_places + penalty.ny;
-    const unsigned own_place = places[at.x] + y_places[at.y] + z_places[at.z];
+    // (Before the first it is a large number; what is no neighbour has the place of the voxel itself.)
+    const bool has_before = at.x > 0, has_behind = at.x + 1 < penalty.nx;
+    const unsigned x_place = places[at.x];
+    const unsigned x_places[3] = {has_before ? places[at.x - 1] : x_place, x_place, has_behind ? places[at.x + 1] : x_place};
+    const unsigned own_place = x_place + y_places[at.y] + z_places[at.z];
     const float own = x[own_place];
     float sum = 0.0f;
     for (int dz = -1; dz <= 1; dz++) {
-        // (Before the first it is a large number.)
         const unsigned z = at.z + dz;
         if (z >= penalty.nz)
             continue;
@@ -99,10 +102,10 @@ __device__ float neighbour_sum(const float *x, const float *kappa, const unsigne
             const unsigned row_place = y_places[y] + z_place;
 #pragma unroll
             for (int dx = -1; dx <= 1; dx++) {
-                const unsigned neighbour = at.x + dx;
-                if (neighbour >= penalty.nx || (dx == 0 && dy == 0 && dz == 0))
+                const bool is_there = dx < 0 ? has_before : dx > 0 ? has_behind : (dy != 0 || dz != 0);
+                if (!is_there)
                     continue;
-                const unsigned place = places[neighbour] + row_place;
+                const unsigned place = x_places[dx + 1] + row_place;
                 const int number = (dx != 0) + 2 * (dy != 0);
                 const float weight = dz == 0 ? penalty.weights[number] : penalty.weights[number + 4];
                 const float value = term<potential, quantity>(own, x[place], penalty.first, penalty.second);

@@ -70,6 +70,27 @@ extern "C" __global__ void largest_magnitude(const float *x, double *partial, un
         partial[blockIdx.x] = most;
 }
 
+// x = max(floor, x + step_size preconditioner direction), rounded after each operation as on the host; for each block the sums of the
+// squares of preconditioner direction and of the x before
+extern "C" __global__ void climb(float *x, const float *floor, float step_size, const float *preconditioner,
+                                 const float *direction, double *partial, unsigned long long len)
+{
+    double of_steps = 0.0, of_x = 0.0;
+    EACH_VALUE(i, len)
+    {
+        const float step = __fmul_rn(preconditioner[i], direction[i]), before = x[i];
+        of_steps += (double)step * (double)step;
+        of_x += (double)before * (double)before;
+        x[i] = fmaxf(__fadd_rn(before, __fmul_rn(step_size, step)), floor[i]);
+    }
+    of_steps = block_sum(of_steps);
+    of_x = block_sum(of_x);
+    if (threadIdx.x == 0) {
+        partial[2 * blockIdx.x] = of_steps;
+        partial[2 * blockIdx.x + 1] = of_x;
+    }
+}
+
 // Values that a thread of the next one reads at once.
 #define AT_ONCE 4
 

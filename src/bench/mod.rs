@@ -4,6 +4,7 @@ mod arrival;
 mod epri;
 mod iteration;
 mod list_mode;
+mod penalty;
 mod projector;
 mod tubes;
 
@@ -11,6 +12,7 @@ pub use arrival::{ArrivalBench, ArrivalRow, bench_arrival};
 pub use epri::{Directions, EpriBench, EpriRow, ProgramKind, bench_epri};
 pub use iteration::{IterationRow, bench_iteration};
 pub use list_mode::{ListModeBench, ListModeRow, bench_list_mode};
+pub use penalty::{PenaltyBench, PenaltyRow, bench_penalty};
 pub use projector::{Direction, ProjectorBench, ProjectorRow, bench_projector};
 pub use tubes::{TubesBench, TubesRow, bench_tubes};
 
@@ -54,11 +56,18 @@ struct TimedIterations {
 impl TimedIterations {
     /// Times a number of full iterations.
     fn measure(algorithm: &mut dyn Algorithm, count: usize, task: &Task) -> Result<Self, Problem> {
+        Self::measure_together(algorithm, 1, count, task)
+    }
+
+    /// Times a number of groups of full iterations; the seconds are the means of the groups.
+    fn measure_together(algorithm: &mut dyn Algorithm, group: usize, count: usize, task: &Task) -> Result<Self, Problem> {
         let (mut secs, mut stages) = (Vec::new(), Vec::new());
         for _ in 0..count {
             let start = Instant::now();
-            stages.push(algorithm.iterate(task)?);
-            secs.push(start.elapsed().as_secs_f64());
+            for _ in 0..group {
+                stages.push(algorithm.iterate(task)?);
+            }
+            secs.push(start.elapsed().as_secs_f64() / group as f64);
         }
         let (median_s, spread_s) = median_and_spread(secs).unwrap_or_default();
         Ok(Self { median_s, spread_s, stages })

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::PenaltyKernels;
+use super::{AscentKernels, PenaltyKernels};
 use crate::algebra::{BackendError, CHUNK, ColumnLayout, Data, Host, HostArray, Image, Simd};
 
 /// No ratio of measured to expected data is above 2⁴⁰. A single count's ratio is as large as there are bins for each count, 5·10⁶
@@ -86,8 +86,8 @@ impl From<[f64; 6]> for PoissonTerms {
     }
 }
 
-/// The kernels of EM on a back end, which has those of penalties, too.
-pub trait EmKernels: PenaltyKernels {
+/// The kernels of EM on a back end, which has those of penalties and of algorithms that climb, too.
+pub trait EmKernels: PenaltyKernels + AscentKernels {
     /// estimate\[at..\] = y\[range\] / estimate\[at..\], at most [`MAX_RATIO`], where the estimate is above 0, else 0; with the
     /// terms of the Poisson likelihood (Belzunce et al. 2012, eq. 3, the ratio b/p).
     ///

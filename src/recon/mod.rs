@@ -29,7 +29,9 @@ use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 pub use as_read::AsRead;
-pub use ascent::{AscentMethod, AscentReport, AscentTuning, BsremSettings, DrawOrder, ObjectiveValue, StepSizes, SvrgSettings};
+pub use ascent::{
+    AscentKernels, AscentMethod, AscentReport, AscentTuning, BsremSettings, DrawOrder, ObjectiveValue, StepSizes, SvrgSettings,
+};
 pub use ct_attenuation::{CtCover, CtProblem, HounsfieldLines, PlacedCt};
 pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
@@ -205,6 +207,14 @@ pub trait Algorithm: Send {
     /// # Errors
     /// Device failure.
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError>;
+
+    /// Returns the objective at the current image, by a forward projection of all data; `None` of algorithms without one.
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn objective(&mut self, _task: &Task) -> Result<Option<ObjectiveValue>, ReconError> {
+        Ok(None)
+    }
 
     /// Returns the part of the data that the current image explains; `None` of algorithms without this figure. Computes missing
     /// sensitivities.

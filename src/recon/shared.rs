@@ -5,7 +5,7 @@ use std::thread::{Builder, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::{Algorithm, AscentTuning, Explained, ReconError, StepReport};
+use super::{Algorithm, AscentTuning, Explained, ObjectiveValue, ReconError, StepReport};
 use crate::algebra::{BackendError, PeerGroup, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
@@ -132,6 +132,10 @@ impl SharedAlgorithm {
 impl Algorithm for SharedAlgorithm {
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         self.together(task, |algorithm, task| algorithm.step(task))
+    }
+
+    fn objective(&mut self, task: &Task) -> Result<Option<ObjectiveValue>, ReconError> {
+        self.together(task, |algorithm, task| algorithm.objective(task))
     }
 
     fn explained(&mut self, task: &Task) -> Result<Option<Explained>, ReconError> {

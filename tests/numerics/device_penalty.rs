@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tomoscope::algebra::{BackendError, Columns, FieldOfView, Host, Image, VoxelPlaces, Voxels};
 use tomoscope::data::Volume;
 use tomoscope::geometry::Grid;
-use tomoscope::recon::{Penalty, PenaltyKernels, Potential};
+use tomoscope::recon::{AscentKernels, Penalty, PenaltyKernels, Potential};
 
 #[cfg(feature = "cuda")]
 use super::device::device;
@@ -129,6 +129,51 @@ fn on_cuda_they_are_the_definition() {
     compare_on("CUDA", &mut device);
     let grid = Grid::centred([64, 64, 47], [4.0, 4.0, 3.27]).unwrap();
     compare("CUDA", &mut device, &grid, 120.0);
+}
+
+/// Compares steps of algorithms that climb on a device with their formulas in f64.
+fn compare_steps<B: AscentKernels>(name: &str, device: &mut B, len: usize) {
+    let values: Vec<Vec<f32>> = (1..=5).map(|seed| noise(seed, len)).collect();
+    let exact = |array: usize, at: usize| f64::from(values[array][at]);
+    let [mut x, floor, p, mut direction, part] =
+        [0, 1, 2, 3, 4].map(|array| device.upload::<Image>(Arc::new(values[array].clone())).unwrap());
+    for c in [None, Some(&floor)] {
+        device.scaled_difference(&mut direction, 28.0, [&x, &part], c).unwrap();
+        let found = device.read(&direction, |found| found.to_vec()).unwrap();
+        for (at, found) in found.into_iter().enumerate() {
+            let expected = 28.0 * (exact(0, at) - exact(4, at)) + c.map_or(0.0, |_| exact(1, at));
+            assert!((f64::from(found) - expected).abs() < 1e-5, "{name} {at}: {found} {expected}");
+        }
+    }
+    // (It is the difference with c.)
+    let sums = device.climb(&mut x, &floor, 0.25, &p, &mut direction).unwrap();
+    let found = device.read(&x, |found| found.to_vec()).unwrap();
+    let mut expected_sums = [0.0; 2];
+    for (at, found) in found.into_iter().enumerate() {
+        let step = exact(2, at) * (28.0 * (exact(0, at) - exact(4, at)) + exact(1, at));
+        expected_sums = [expected_sums[0] + step * step, expected_sums[1] + exact(0, at).powi(2)];
+        let expected = (exact(0, at) + 0.25 * step).max(exact(1, at));
+        assert!((f64::from(found) - expected).abs() < 1e-5, "{name} {at}: {found} {expected}");
+    }
+    for (found, expected) in sums.into_iter().zip(expected_sums) {
+        assert!((found - expected).abs() < 1e-5 * expected, "{name}: {found} {expected}");
+    }
+    let short = device.zeros(len - 1).unwrap();
+    let mut direction = device.zeros(len).unwrap();
+    assert!(device.climb(&mut x, &short, 0.25, &p, &mut direction).is_err());
+    assert!(device.scaled_difference(&mut direction, 1.0, [&x, &short], None).is_err());
+}
+
+#[test]
+fn steps_are_the_formulas_on_every_device() {
+    compare_steps("host", &mut Host, 100_000);
+    for (name, mut device) in backends() {
+        compare_steps(name, &mut device, 20_000);
+    }
+    #[cfg(feature = "cuda")]
+    if let Some(mut device) = device() {
+        compare_steps("CUDA", &mut device, 400_000);
+    }
 }
 
 #[test]

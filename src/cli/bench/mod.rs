@@ -6,6 +6,7 @@ pub mod epri;
 pub mod iteration;
 pub mod list_mode;
 pub mod matrix;
+pub mod penalty;
 pub mod projector;
 pub mod run;
 pub mod tubes;

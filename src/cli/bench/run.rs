@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::common::WithRows;
-use super::{arrival, epri, iteration, list_mode, matrix, projector, tubes};
+use super::{arrival, epri, iteration, list_mode, matrix, penalty, projector, tubes};
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::options::TalkOptions;
 
@@ -31,6 +31,8 @@ enum What {
     Tubes(WithRows<tubes::TubesOptions>),
     /// Measures projection and backprojection with a system matrix.
     Matrix(WithRows<matrix::MatrixOptions>),
+    /// Measures a gradient of a penalty beside an iteration of MLEM, and an epoch of SVRG beside one of OSEM.
+    Penalty(WithRows<penalty::PenaltyOptions>),
     /// Measures list-mode projection and backprojection in several event orders, with and without time of flight.
     ListMode(WithRows<list_mode::ListModeOptions>),
 }
@@ -45,6 +47,7 @@ pub fn run(options: BenchOptions) -> CliResult {
         What::Arrival(options) => options.run(arrival::run),
         What::Tubes(options) => options.run(tubes::run),
         What::Matrix(options) => options.run(matrix::run),
+        What::Penalty(options) => options.run(penalty::run),
         What::ListMode(options) => options.run(list_mode::run),
     }
 }

@@ -1,4 +1,5 @@
-//! Images: maps between voxels, and penalties on their differences.
+//! Images: maps between voxels, penalties on their differences, and steps of algorithms that climb.
 
+mod ascent;
 mod penalty;
 pub(super) mod voxel_map;

@@ -65,10 +65,11 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
         objective.begin(&self.order, stages, task, |backend, subset, own| {
             copy(backend, own, &mut sensitivities[subset], all.clone())
         })?;
-        let inverse = |value: &f32| if *value > 0.0 { 1.0 / f64::from(*value) } else { 0.0 };
-        let inverse: Vec<f64> = objective.sensitivity_volume()?.as_slice().iter().map(inverse).collect();
-        self.inverse = objective.image_of(&inverse)?;
-        self.delta = (DELTA * f64::from(objective.volume()?.range().1)) as f32;
+        let Objective { backend, sensitivity, .. } = &mut *objective;
+        backend.fill(&mut self.scratch, 1.0)?;
+        backend.masked(&mut self.inverse, &self.scratch, sensitivity)?;
+        backend.em_update(&mut self.inverse, &self.scratch, sensitivity)?;
+        self.delta = (DELTA * objective.largest()) as f32;
         Ok(())
     }
 
@@ -85,18 +86,14 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
         let terms = objective.backprojected_ratio(subset, scratch, stages, task)?;
         let update = stages.time(Stage::Update, || -> Result<f64, ReconError> {
             let (all, scale) = (objective.all(), order.len() as f32);
-            let backend = &mut objective.backend;
-            backend.fill(direction, 0.0)?;
-            backend.add_scaled(direction, 0, scale, scratch, all.clone())?;
-            backend.add_scaled(direction, 0, -scale, &sensitivities[subset], all.clone())?;
+            objective.backend.scaled_difference(direction, scale, [scratch, &sensitivities[subset]], None)?;
             objective.subtract_penalty_gradient(direction)?;
+            // (x + δ) / Aᵀm.
             let Objective { backend, x, .. } = &mut *objective;
-            backend.multiply(direction, 0, inverse, all.clone())?;
-            // (x + δ) times that.
-            copy(backend, direction, scratch, all.clone())?;
-            backend.multiply(direction, 0, x, all.clone())?;
-            backend.add_scaled(direction, 0, *delta, scratch, all)?;
-            let update = objective.climb(step_size, direction)?;
+            backend.fill(scratch, *delta)?;
+            backend.add_scaled(scratch, 0, 1.0, x, all.clone())?;
+            backend.multiply(scratch, 0, inverse, all)?;
+            let update = objective.climb(step_size, scratch, direction)?;
             objective.backend.finish()?;
             Ok(update)
         })?;

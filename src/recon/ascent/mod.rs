@@ -11,11 +11,14 @@ use std::fmt;
 
 mod barzilai_borwein;
 mod bsrem;
+mod kernels;
 mod objective;
 mod order;
+mod preconditioner;
 mod svrg;
 
 pub use bsrem::BsremSettings;
+pub use kernels::AscentKernels;
 pub use objective::ObjectiveValue;
 pub use order::DrawOrder;
 pub use svrg::{StepSizes, SvrgSettings};

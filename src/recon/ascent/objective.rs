@@ -9,6 +9,7 @@ use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::recon::image_readout::ImageReadout;
 use crate::recon::mlem_osem::check_start_image;
+use crate::recon::post_filter::gaussian_maps;
 use crate::recon::{
     Additions, Algorithm, EmKernels, EmReport, ForwardModel, Kappa, Penalty, PenaltySpec, PoissonTerms, ReconError,
     SettingsProblem, Stage, StageTimes, Step, StepReport,
@@ -267,6 +268,18 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         Ok(terms)
     }
 
+    /// Returns Φ at the present image, by a forward projection of all data.
+    fn value(&mut self, task: &Task) -> Result<ObjectiveValue, ReconError> {
+        let mut log_likelihood = 0.0;
+        for subset in 0..self.num_subsets() {
+            let Self { backend, model, accumulation, x, data, .. } = self;
+            let mut step = Step { backend, subset, accumulation: *accumulation, task };
+            model.forward(&mut step, x, data)?;
+            log_likelihood += model.poisson_ratio(&mut step, data)?.log_likelihood;
+        }
+        Ok(ObjectiveValue { log_likelihood, penalty: self.penalty_value()? })
+    }
+
     /// Returns β R at the present image.
     pub fn penalty_value(&mut self) -> Result<f64, BackendError> {
         let Self { backend, penalty: Some(penalty), neighbours: Some(neighbours), x, .. } = self else { return Ok(0.0) };
@@ -279,24 +292,18 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         backend.subtract_penalty_gradient(penalty, neighbours, x, out)
     }
 
-    /// Returns the diagonal of β R's second derivatives at an image, in the field of view; `None` without a penalty.
-    pub fn curvature(&mut self, image: &Volume) -> Result<Option<Volume>, BackendError> {
-        let mut out = self.zeros()?;
-        let Self { backend, readout, penalty: Some(penalty), neighbours: Some(neighbours), .. } = self else { return Ok(None) };
-        let Some(places) = readout.space().places() else { return Ok(None) };
-        // (Smoothing has put values outside the field of view.)
-        let x = backend.upload(Arc::new(places.arranged(image.as_slice())))?;
-        backend.add_penalty_curvature(penalty, neighbours, &x, &mut out)?;
-        let mut curvature = Volume::filled(image.grid.clone(), 0.0);
-        readout.volume_into(backend, &out, 1.0, &mut curvature)?;
-        Ok(Some(curvature))
+    /// `out` += the diagonal of β R's second derivatives at an image, in the field of view.
+    pub fn add_penalty_curvature(&mut self, image: &B::Array<Image>, out: &mut B::Array<Image>) -> Result<(), BackendError> {
+        let Self { backend, penalty: Some(penalty), neighbours: Some(neighbours), .. } = self else { return Ok(()) };
+        backend.add_penalty_curvature(penalty, neighbours, image, out)
     }
 
-    /// Brings an image of voxels, `[z, y, x]`, to the device; 0 outside the field of view.
-    pub fn image_of(&mut self, voxels: &[f64]) -> Result<B::Array<Image>, BackendError> {
-        self.volume.as_mut_slice().iter_mut().zip(voxels).for_each(|(value, voxel)| *value = *voxel as f32);
-        let coefficients = self.readout.space().coefficients(&self.volume);
-        self.backend.upload(Arc::new(coefficients))
+    /// Brings the maps of a Gaussian filter of this full width at half maximum to the device; none for images that are not made of
+    /// voxels.
+    pub fn smoothing_maps(&mut self, fwhm_mm: f64) -> Result<Vec<B::VoxelMap>, BackendError> {
+        let space = self.readout.space();
+        let Some(places) = space.places() else { return Ok(Vec::new()) };
+        gaussian_maps(places, space.grid().voxel_mm, fwhm_mm).into_iter().map(|map| self.backend.voxel_map(map)).collect()
     }
 
     /// Returns the present image, `[z, y, x]`.
@@ -305,22 +312,22 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         Ok(&self.volume)
     }
 
-    /// Returns the sum of all sensitivities, `[z, y, x]`.
-    pub fn sensitivity_volume(&mut self) -> Result<Volume, BackendError> {
-        let mut volume = self.volume.clone();
-        self.readout.volume_into(&mut self.backend, &self.sensitivity, 1.0, &mut volume)?;
-        Ok(volume)
+    /// Returns the largest value of the start image.
+    pub fn largest(&self) -> f64 {
+        self.largest
     }
 
-    /// x = max(floor, x + `step_size` · direction). Returns the length of the change, before what falls below the floor is held there, relative
-    /// to that of x.
-    pub fn climb(&mut self, step_size: f64, direction: &B::Array<Image>) -> Result<f64, BackendError> {
-        let all = self.all();
-        let Self { backend, x, .. } = self;
-        let [length, of_x] = [backend.dot(direction, 0, direction, all.clone())?, backend.dot(x, 0, x, all.clone())?];
-        backend.add_scaled(x, 0, step_size as f32, direction, all)?;
-        self.hold_above_floor()?;
-        Ok(step_size * (length / of_x).sqrt())
+    /// x = max(floor, x + `step_size` · P · direction). Returns the length of the change, before what falls below the floor is held there,
+    /// relative to that of x. The values of the direction are lost.
+    pub fn climb(
+        &mut self,
+        step_size: f64,
+        preconditioner: &B::Array<Image>,
+        direction: &mut B::Array<Image>,
+    ) -> Result<f64, BackendError> {
+        let Self { backend, x, floor, .. } = self;
+        let [of_change, of_x] = backend.climb(x, floor, step_size as f32, preconditioner, direction)?;
+        Ok(step_size * (of_change / of_x).sqrt())
     }
 
     /// x = max(floor, x).
@@ -381,15 +388,20 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Asce
     pub fn new(objective: Objective<B, M, S>, climb: C) -> Self {
         Self { objective, climb, num_steps: 0 }
     }
+
+    /// Does all that comes before the first step.
+    fn begin(&mut self, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
+        if !self.objective.has_begun() {
+            self.climb.begin(&mut self.objective, stages, task)?;
+        }
+        self.objective.begin_penalty(stages, task)
+    }
 }
 
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algorithm for Ascent<B, M, S, C> {
     fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
         let mut stages = StageTimes::default();
-        if !self.objective.has_begun() {
-            self.climb.begin(&mut self.objective, &mut stages, task)?;
-        }
-        self.objective.begin_penalty(&mut stages, task)?;
+        self.begin(&mut stages, task)?;
         let (subset, terms, ascent) = self.climb.climb(&mut self.objective, self.num_steps, &mut stages, task)?;
         self.num_steps += 1;
         let num_subsets = self.objective.num_subsets();
@@ -412,6 +424,11 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algo
             }),
             ascent: Some(ascent),
         })
+    }
+
+    fn objective(&mut self, task: &Task) -> Result<Option<ObjectiveValue>, ReconError> {
+        self.begin(&mut StageTimes::default(), task)?;
+        self.objective.value(task).map(Some)
     }
 
     fn num_subsets(&self) -> usize {

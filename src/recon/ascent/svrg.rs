@@ -3,10 +3,9 @@
 //!
 //! ```text
 //! x ← max(0, x + τ P (N (b_s(x) − b_s(x̃)) + Σ_s b_s(x̃) − Aᵀm − β ∇R(x))),   b_s(x) = A_sᵀ (m ⊙ y / ȳ)
-//! P = x̄ / (Aᵀm + 3/2 · β diag(∇²R(x̄)) x̄),   x̄ = x̃ smoothed, at least δ
 //! ```
 //!
-//! A new β needs no pass through the data: the b_s do not contain it. P is made again. The Φ of the anchor is forgotten: until the
+//! P: [`super::preconditioner`]. A new β needs no pass through the data: the b_s do not contain it. P is made again. The Φ of the anchor is forgotten: until the
 //! next one the image climbs two objectives, and may fall in each.
 //!
 //! The anchor x̃ is the image at the beginning of every second epoch, where all b_s are computed. The subset's sensitivities cancel,
@@ -15,23 +14,18 @@
 
 use super::barzilai_borwein::BarzilaiBorwein;
 use super::objective::{Ascent, Climb, Objective, ObjectiveValue, copy};
+use super::preconditioner::Preconditioner;
 use super::{AscentReport, DrawOrder};
 use crate::algebra::{Image, ImageSpace};
-use crate::recon::{
-    Algorithm, EmKernels, ForwardModel, PoissonTerms, ReconError, Stage, StageTimes, SubsetOrder, gaussian_filter,
-};
+use crate::recon::{Algorithm, EmKernels, ForwardModel, PoissonTerms, ReconError, Stage, StageTimes, SubsetOrder};
 use crate::task::Task;
 
 /// Epochs from anchor to anchor.
 const EPOCHS_OF_ANCHOR: usize = 2;
 /// Epochs at whose beginning P is made again.
 const EPOCHS_OF_PRECONDITIONER: usize = 4;
-/// Weight of the penalty's curvature in P.
-const CURVATURE_WEIGHT: f64 = 1.5;
-/// Smoothing of the image in P, mm.
-const SMOOTHING_FWHM_MM: f64 = 5.0;
 /// Part of the start image's largest value that δ is.
-const DELTA: f32 = 1e-3;
+const DELTA: f64 = 1e-3;
 /// A fall of Φ by less than this part of it may be rounding.
 const ROUNDING: f64 = 1e-7;
 
@@ -95,7 +89,7 @@ struct Anchor<B: EmKernels> {
 struct Climbing<B: EmKernels> {
     settings: SvrgSettings,
     anchor: Option<Anchor<B>>,
-    preconditioner: B::Array<Image>,
+    preconditioner: Preconditioner<B>,
     order: Vec<usize>,
     backprojected_ratio: B::Array<Image>,
     direction: B::Array<Image>,
@@ -119,7 +113,7 @@ where
     let climbing = Climbing::<B> {
         settings,
         anchor: None,
-        preconditioner: objective.zeros()?,
+        preconditioner: Preconditioner::new(objective.zeros()?),
         order: Vec::new(),
         backprojected_ratio: objective.zeros()?,
         direction: objective.zeros()?,
@@ -134,13 +128,13 @@ where
 
 impl<B: EmKernels> Climbing<B> {
     /// Makes the present image the anchor. If Φ has fallen, or is no number, the image goes back to the anchor before, and steps
-    /// become half as long.
+    /// become half as long. Returns Φ and the likelihood's terms of the next subset.
     fn anchor<M: ForwardModel<B>, S: ImageSpace<B>>(
         &mut self,
         objective: &mut Objective<B, M, S>,
         stages: &mut StageTimes,
         task: &Task,
-    ) -> Result<ObjectiveValue, ReconError> {
+    ) -> Result<(ObjectiveValue, PoissonTerms), ReconError> {
         let is_first = self.anchor.is_none();
         let mut anchor = match self.anchor.take() {
             Some(anchor) => anchor,
@@ -150,7 +144,8 @@ impl<B: EmKernels> Climbing<B> {
                 Anchor { x, parts, gradient, objective: None }
             }
         };
-        let mut value = Self::pass(objective, &mut anchor, stages, task)?;
+        let next = self.order[0];
+        let (mut value, mut terms) = Self::pass(objective, &mut anchor, next, stages, task)?;
         let is_good = match anchor.objective.map(ObjectiveValue::total) {
             Some(before) => value.total() >= before - ROUNDING * before.abs() || !before.is_finite(),
             None => is_first || value.total().is_finite(),
@@ -160,52 +155,36 @@ impl<B: EmKernels> Climbing<B> {
             copy(&mut objective.backend, &anchor.x, &mut objective.x, all)?;
             self.scale *= 0.5;
             self.num_halved += 1;
-            value = Self::pass(objective, &mut anchor, stages, task)?;
+            (value, terms) = Self::pass(objective, &mut anchor, next, stages, task)?;
         }
         anchor.objective = Some(value);
         objective.copy_into(&mut anchor.x)?;
         self.anchor = Some(anchor);
-        Ok(value)
+        Ok((value, terms))
     }
 
-    /// Computes all parts of the anchor at the present image. Returns Φ.
+    /// Computes all parts of the anchor at the present image. Returns Φ and the likelihood's terms of the subset `next`.
     fn pass<M: ForwardModel<B>, S: ImageSpace<B>>(
         objective: &mut Objective<B, M, S>,
         anchor: &mut Anchor<B>,
+        next: usize,
         stages: &mut StageTimes,
         task: &Task,
-    ) -> Result<ObjectiveValue, ReconError> {
+    ) -> Result<(ObjectiveValue, PoissonTerms), ReconError> {
         let all = objective.all();
-        let mut value = ObjectiveValue::default();
+        let (mut value, mut terms_of_next) = (ObjectiveValue::default(), PoissonTerms::default());
         objective.backend.fill(&mut anchor.gradient, 0.0)?;
         for (subset, part) in anchor.parts.iter_mut().enumerate() {
-            value.log_likelihood += objective.backprojected_ratio(subset, part, stages, task)?.log_likelihood;
+            let terms = objective.backprojected_ratio(subset, part, stages, task)?;
+            value.log_likelihood += terms.log_likelihood;
+            if subset == next {
+                terms_of_next = terms;
+            }
             objective.backend.add_scaled(&mut anchor.gradient, 0, 1.0, part, all.clone())?;
         }
         objective.backend.add_scaled(&mut anchor.gradient, 0, -1.0, &objective.sensitivity, all)?;
         value.penalty = stages.time(Stage::Update, || objective.penalty_value())?;
-        Ok(value)
-    }
-
-    /// Makes P at the present image.
-    fn make_preconditioner<M: ForwardModel<B>, S: ImageSpace<B>>(
-        &mut self,
-        objective: &mut Objective<B, M, S>,
-    ) -> Result<(), ReconError> {
-        let sensitivity = objective.sensitivity_volume()?;
-        let image = objective.volume()?;
-        let smoothed = gaussian_filter(image, SMOOTHING_FWHM_MM);
-        let curvature = objective.curvature(&smoothed)?;
-        let values: Vec<f64> = (smoothed.as_slice().iter().zip(sensitivity.as_slice()).enumerate())
-            .map(|(voxel, (x, sensitivity))| {
-                let (x, sensitivity) = (f64::from(x.max(self.delta)), f64::from(*sensitivity));
-                let of_penalty =
-                    curvature.as_ref().map_or(0.0, |curvature| CURVATURE_WEIGHT * f64::from(curvature.as_slice()[voxel]) * x);
-                if sensitivity > 0.0 { x / (sensitivity + of_penalty) } else { 0.0 }
-            })
-            .collect();
-        self.preconditioner = objective.image_of(&values)?;
-        Ok(())
+        Ok((value, terms_of_next))
     }
 }
 
@@ -213,7 +192,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
     fn begin(&mut self, objective: &mut Objective<B, M, S>, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
         let order = SubsetOrder::Spaced.order(objective.num_subsets());
         objective.begin(&order, stages, task, |_, _, _| Ok(()))?;
-        self.delta = DELTA * objective.volume()?.range().1;
+        self.delta = (DELTA * objective.largest()) as f32;
         Ok(())
     }
 
@@ -226,7 +205,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
     ) -> Result<(usize, PoissonTerms, AscentReport), ReconError> {
         let num_subsets = objective.num_subsets();
         let (epoch, at) = (num_steps / num_subsets, num_steps % num_subsets);
-        let mut value = None;
+        let (mut value, mut terms_of_anchor) = (None, None);
         let has_new_penalty = std::mem::take(&mut self.has_new_penalty);
         if let Some(anchor) = self.anchor.as_mut().filter(|_| has_new_penalty) {
             anchor.objective = None;
@@ -235,15 +214,17 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
         if at == 0 {
             self.order = self.settings.order.of_epoch(epoch, num_subsets, self.settings.seed);
             if epoch.is_multiple_of(EPOCHS_OF_ANCHOR) {
-                value = Some(self.anchor(objective, stages, task)?);
+                let (of_anchor, terms) = self.anchor(objective, stages, task)?;
+                (value, terms_of_anchor) = (Some(of_anchor), Some(terms));
             }
         }
         if has_new_penalty || (at == 0 && epoch < EPOCHS_OF_PRECONDITIONER) {
-            stages.time(Stage::Update, || self.make_preconditioner(objective))?;
+            let Self { preconditioner, delta, direction, backprojected_ratio, .. } = self;
+            stages.time(Stage::Update, || preconditioner.make(objective, *delta, [direction, backprojected_ratio]))?;
         }
         if let (Some(_), Some(anchor), StepSizes::BarzilaiBorwein { .. }) = (value, &self.anchor, self.settings.step_sizes) {
             let last = self.secant.take();
-            self.secant = Some(BarzilaiBorwein::at_anchor(last, objective, &anchor.gradient, &self.preconditioner)?);
+            self.secant = Some(BarzilaiBorwein::at_anchor(last, objective, &anchor.gradient, &self.preconditioner.values)?);
         }
         let subset = self.order[at];
         let size = self.settings.step_sizes.of_step(num_steps);
@@ -251,19 +232,19 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
         let size = of_secant.map_or(size, |of_secant| of_secant.min(size));
         let step_size = objective.step_factor * self.scale * size;
         let Self { anchor, preconditioner, backprojected_ratio, direction, .. } = self;
-        let terms = objective.backprojected_ratio(subset, backprojected_ratio, stages, task)?;
+        // (At the anchor itself the part of the subset is known.)
+        let terms = match terms_of_anchor {
+            Some(terms) => terms,
+            None => objective.backprojected_ratio(subset, backprojected_ratio, stages, task)?,
+        };
         let update = stages.time(Stage::Update, || -> Result<f64, ReconError> {
-            let (all, scale) = (objective.all(), num_subsets as f32);
-            let backend = &mut objective.backend;
-            backend.fill(direction, 0.0)?;
-            if let Some(anchor) = anchor {
-                backend.add_scaled(direction, 0, scale, backprojected_ratio, all.clone())?;
-                backend.add_scaled(direction, 0, -scale, &anchor.parts[subset], all.clone())?;
-                backend.add_scaled(direction, 0, 1.0, &anchor.gradient, all.clone())?;
+            let (backend, scale) = (&mut objective.backend, num_subsets as f32);
+            if let Some(Anchor { parts, gradient, .. }) = anchor {
+                let part = if terms_of_anchor.is_some() { &parts[subset] } else { &*backprojected_ratio };
+                backend.scaled_difference(direction, scale, [part, &parts[subset]], Some(gradient))?;
             }
             objective.subtract_penalty_gradient(direction)?;
-            objective.backend.multiply(direction, 0, preconditioner, all)?;
-            let update = objective.climb(step_size, direction)?;
+            let update = objective.climb(step_size, &preconditioner.values, direction)?;
             objective.backend.finish()?;
             Ok(update)
         })?;

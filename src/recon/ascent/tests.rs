@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::*;
-use crate::algebra::{Data, Host, HostArray, Image, Voxels};
+use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Voxels};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::recon::{
     Additions, Algorithm, AlgorithmSpec, Factors, Kappa, MeasuredValues, PenaltySpec, Potential, Prior, ProjectionModel,
-    StageTimes, StepReport, SubsetOrder,
+    StageTimes, StepReport, SubsetOrder, gaussian_filter,
 };
 use crate::task::Task;
 
@@ -236,6 +236,37 @@ fn kappa_is_the_root_of_the_second_derivatives_times_one_at_the_start_image() {
         };
         let expected = (0..NUM_DATA).map(of_datum).sum::<f64>().sqrt();
         assert!((f64::from(found.as_slice()[j]) - expected).abs() < 1e-6 * expected, "{j}: {expected}");
+    }
+}
+
+#[test]
+fn the_preconditioner_is_that_of_the_filtered_image() {
+    // Voxels in both orders, with corners outside the field of view.
+    let grid = Grid::centred([4, 2, 1], [2.0, 2.0, 3.0]).unwrap();
+    let fov = FieldOfView::new(&grid, 2.5);
+    let columns = Columns { classes: 1, lanes: 1, first: 0, tail: 0 };
+    for voxels in [Voxels::new(grid.clone(), fov.clone()), Voxels::in_columns(grid.clone(), fov.clone(), columns)] {
+        let start = Volume::from_vec(grid.clone(), (0..8).map(|at| (at * at) as f32).collect(), Default::default()).unwrap();
+        let mut objective = objective::Objective::new(Host, voxels, model(4), PENALTY, ADDITIONS, Some(&start)).unwrap();
+        let (mut stages, task) = (StageTimes::default(), Task::new());
+        objective.begin(&[0, 2, 1, 3], &mut stages, &task, |_, _, _| Ok(())).unwrap();
+        objective.begin_penalty(&mut stages, &task).unwrap();
+        let [values, mut first, mut second] = [(); 3].map(|()| objective.zeros().unwrap());
+        let mut preconditioner = preconditioner::Preconditioner::new(values);
+        preconditioner.make(&mut objective, 20.0, [&mut first, &mut second]).unwrap();
+        let smoothed = gaussian_filter(objective.volume().unwrap(), preconditioner::SMOOTHING_FWHM_MM);
+        let penalty = PENALTY.from_start(objective.largest()).unwrap();
+        let curvature = penalty.terms(&grid, smoothed.as_slice()).curvature;
+        for voxel in 0..NUM_VOXELS {
+            let sensitivity = f64::from(objective.sensitivity[voxel]);
+            let x = f64::from(smoothed.as_slice()[voxel]).max(20.0);
+            let expected = match fov.contains(voxel % 4, voxel / 4) {
+                true => x / (sensitivity + 1.5 * curvature[voxel] * x),
+                false => x / sensitivity,
+            };
+            let found = f64::from(preconditioner.values[voxel]);
+            assert!((found - expected).abs() <= 1e-6 * expected, "{voxel}: {found} {expected}");
+        }
     }
 }
 

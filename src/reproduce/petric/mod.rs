@@ -2,7 +2,8 @@
 //! data set in its folder ([`crate::io::PetricFolder`]).
 //!
 //! All algorithms begin at the start image of the folder. A threshold counts from the first of ten successive updates that meet it;
-//! measuring takes no time. Without a reference image in the folder the reference is the end of a long run of SVRG.
+//! measuring takes no time. Without a reference image in the folder the reference is the end of a long run of SVRG, whose objective is
+//! the maximum Φ*.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -74,8 +75,8 @@ impl Paper for Petric {
 
     fn heading(context: &Context) -> Result<String, ReproduceError> {
         let reference = match context.folder.load::<reference::Made>(&stages::Work::Reference.key())? {
-            Some(reference::Made::Given) => "the folder's".to_owned(),
-            Some(reference::Made::BySvrg { epochs }) => format!("the end of {epochs} epochs of SVRG (the folder has none)"),
+            Some(made) if made.is_given => "the folder's".to_owned(),
+            Some(made) => format!("the end of {} epochs of SVRG (the folder has none)", made.maximum.epochs),
             None => "to be made".to_owned(),
         };
         Ok(format!(

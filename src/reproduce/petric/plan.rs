@@ -37,7 +37,7 @@ impl Plan {
     /// Returns the plan, or a quick one.
     pub fn new(quick: bool, data: &Path) -> Self {
         Self {
-            version: 1,
+            version: 2,
             quick,
             data: data.to_owned(),
             reference_epochs: if quick { 20 } else { 400 },

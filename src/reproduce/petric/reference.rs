@@ -4,20 +4,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Study, Volume};
 use crate::plan::{AlgorithmChoice, Data, DeviceChoice, Job, RunSettings, SetupError, default_settings_of, prepare};
+use crate::recon::ObjectiveValue;
 use crate::task::Task;
 
 /// Epochs of the run for a reference.
 const EPOCHS: usize = 400;
-/// The run ends where all steps of an epoch change the image by less than this part of it.
+/// The run ends where all steps of an epoch change the image by less than this part of it, and its objective by less than
+/// [`MAX_CHANGE`].
 const MAX_UPDATE: f64 = 1e-6;
+/// Relative change of the objective between two passes through all data.
+pub const MAX_CHANGE: f64 = 1e-9;
 
-/// Origin of a reference.
+/// Origin of a reference, and the maximum of the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Made {
-    /// The folder contains it.
-    Given,
-    /// By this many epochs of SVRG.
-    BySvrg { epochs: usize },
+pub struct Made {
+    /// True if the folder contains the image.
+    pub is_given: bool,
+    /// The run for the maximum.
+    pub maximum: Maximum,
+}
+
+/// A long run of SVRG.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Maximum {
+    pub epochs: usize,
+    /// Φ₀ at the start image.
+    pub start: f64,
+    /// Φ* at the end.
+    pub end: f64,
+    /// Last relative change of Φ between two passes through all data.
+    pub change: f64,
+}
+
+impl Maximum {
+    /// Returns (Φ* − Φ) / (Φ* − Φ₀).
+    pub fn gap(&self, objective: f64) -> f64 {
+        (self.end - objective) / (self.end - self.start)
+    }
 }
 
 /// Returns the settings of a study with the start of a penalised reconstruction on a device.
@@ -25,7 +48,7 @@ pub fn settings(study: &Study<Data>, device: DeviceChoice) -> Result<RunSettings
     Ok(RunSettings { device, ..default_settings_of(&study.measured)?.with_preset(study) })
 }
 
-/// Returns the end of a long run of SVRG and its number of epochs, at most `max_epochs`.
+/// Returns the end of a long run of SVRG, at most `max_epochs`.
 ///
 /// # Errors
 /// The run fails, or is stopped.
@@ -34,11 +57,16 @@ pub fn by_svrg(
     device: DeviceChoice,
     max_epochs: usize,
     task: &Task,
-) -> Result<(Volume, usize), SetupError> {
+) -> Result<(Volume, Maximum), SetupError> {
     let settings = RunSettings { algorithm: AlgorithmChoice::SVRG, ..settings(study, device)? };
     let mut image = Volume::filled(settings.grid.clone(), 0.0);
     let num_subsets = settings.num_subsets;
     let mut algorithm = prepare(&Job::new(std::sync::Arc::clone(study), settings), task)?.algorithm;
+    let mut objectives: Vec<f64> = Vec::new();
+    let change = |objectives: &[f64]| match objectives {
+        [.., before, last] => (last - before).abs() / last.abs(),
+        _ => f64::INFINITY,
+    };
     let mut epochs = 0;
     task.begin(max_epochs as u64);
     while epochs < max_epochs {
@@ -46,15 +74,18 @@ pub fn by_svrg(
         for _ in 0..num_subsets {
             let report = algorithm.step(task)?;
             largest = largest.max(report.ascent.map_or(f64::INFINITY, |ascent| ascent.update));
+            objectives.extend(report.ascent.and_then(|ascent| ascent.objective).map(ObjectiveValue::total));
         }
         epochs += 1;
         task.advance(1);
-        if largest < MAX_UPDATE {
+        if largest < MAX_UPDATE && change(&objectives) < MAX_CHANGE {
             break;
         }
     }
+    objectives.extend(algorithm.objective(task)?.map(ObjectiveValue::total));
     algorithm.volume_into(&mut image)?;
-    Ok((image, epochs))
+    let [start, end] = [objectives.first(), objectives.last()].map(|value| value.copied().unwrap_or_default());
+    Ok((image, Maximum { epochs, start, end, change: change(&objectives) }))
 }
 
 /// Returns the converged image of a study by a long run of SVRG.

@@ -33,13 +33,9 @@ impl Measurement<Petric> for Work {
         match *self {
             Work::Reference => {
                 let given = study.preset.as_ref().and_then(|preset| preset.reference.clone());
-                let (image, made) = match given {
-                    Some(image) => ((*image).clone(), Made::Given),
-                    None => {
-                        let (image, epochs) = by_svrg(&study, context.device, plan.reference_epochs, &Task::new())?;
-                        (image, Made::BySvrg { epochs })
-                    }
-                };
+                let (image, maximum) = by_svrg(&study, context.device, plan.reference_epochs, &Task::new())?;
+                let made = Made { is_given: given.is_some(), maximum };
+                let image = given.map_or(image, |given| (*given).clone());
                 folder.store_image(&self.key(), &image)?;
                 folder.store(&self.key(), &made)?;
             }
@@ -48,9 +44,10 @@ impl Measurement<Petric> for Work {
                 if !folder.has(&Work::Reference.key()) {
                     Work::Reference.make(context)?;
                 }
+                let made = folder.load::<Made>(&Work::Reference.key())?.ok_or(ReproduceError::NoImage)?;
                 let reference = context.load_image(&Work::Reference)?.ok_or(ReproduceError::NoImage)?;
                 let epochs = if matches!(method, Method::Bsrem { .. }) { plan.bsrem_epochs } else { plan.epochs };
-                folder.store(&self.key(), &Course::run(&study, method, &reference, context.device, epochs)?)?;
+                folder.store(&self.key(), &Course::run(&study, method, (&reference, made.maximum), context.device, epochs)?)?;
             }
         }
         Ok("")

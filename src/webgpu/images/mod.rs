@@ -1,5 +1,7 @@
-//! Images: their copies to the screen, the voxels outside the field of view, maps between voxels, and penalties on their differences.
+//! Images: their copies to the screen, the voxels outside the field of view, maps between voxels, penalties on their differences, and steps
+//! of algorithms that climb.
 
+mod ascent;
 pub(super) mod display;
 mod penalty;
 pub(super) mod unseen;
