@@ -311,8 +311,7 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         let multiplicative = multiplicative.map(|factors| Corrections::upload(backend, factors)).transpose()?;
         let additive = additive.map(|factors| Corrections::upload(backend, factors)).transpose()?;
         let (group, counts) = (PeerGroup::ALONE, Vec::new());
-        let mut model =
-            Self { operator, space, num_subsets, group, counts, in_use: 0, multiplicative, additive, own_additive };
+        let mut model = Self { operator, space, num_subsets, group, counts, in_use: 0, multiplicative, additive, own_additive };
         model.add_counts(backend, prompts)?;
         Ok(model)
     }

@@ -135,18 +135,8 @@ mod tests {
     #[test]
     fn stages_are_named_as_in_files_and_stand_in_their_places() {
         let names: Vec<&str> = Stage::VARIANTS.iter().map(|stage| stage.name()).collect();
-        let expected = [
-            "filter",
-            "forward",
-            "ratio",
-            "backprojection",
-            "update",
-            "sensitivity",
-            "race",
-            "replicates",
-            "copy",
-            "measure",
-        ];
+        let expected =
+            ["filter", "forward", "ratio", "backprojection", "update", "sensitivity", "race", "replicates", "copy", "measure"];
         assert_eq!(names, expected);
         assert!(Stage::VARIANTS.iter().enumerate().all(|(place, stage)| *stage as usize == place));
     }

@@ -202,6 +202,7 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
         elapsed: Duration::from_secs(1),
         branch: 1,
         roi_sums: Vec::new(),
+        roi_deviations: Vec::new(),
     };
     let info = StartInfo {
         device: "CPU".into(),

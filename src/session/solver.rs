@@ -2,6 +2,7 @@
 //! the image to the publisher, then the event. It sleeps while idle or paused.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crossbeam_channel::Receiver;
@@ -12,7 +13,9 @@ use super::publisher::Publisher;
 use super::run::{Failure, Run, State};
 use super::threads::Threads;
 use super::transport::Message;
-use super::{Command, Control, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup, StopRule};
+use super::{
+    Command, Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup, StopRule,
+};
 use crate::coded::Problem;
 use crate::data::{IterateId, MaskedRois, Notice};
 use crate::operator::Accumulation;
@@ -94,6 +97,7 @@ impl Solver {
             Control::SetStopRules(rules) => self.set_stop_rules(rules),
             Control::SetIterations(target) => self.set_iterations(target),
             Control::SetTuning(tuning) => self.set_tuning(tuning),
+            Control::MeasureDeviation { post_filter_fwhm_mm } => self.measure_deviation(post_filter_fwhm_mm),
         }
     }
 
@@ -160,7 +164,7 @@ impl Solver {
     fn follow_up(&mut self, report: StepReport, start: Instant) -> Result<(), Failure> {
         let Some(run) = &mut self.run else { return Ok(()) };
         let measure_start = Instant::now();
-        let roi_sums = run.measure()?;
+        let (roi_sums, roi_deviations) = (run.measure()?, run.measure_deviations()?);
         let mut stages = report.stages;
         stages[Stage::Measure] = measure_start.elapsed();
         let figures = [
@@ -195,6 +199,7 @@ impl Solver {
             elapsed: run.elapsed,
             branch: run.rois.branch,
             roi_sums,
+            roi_deviations,
         };
         let [num_unexplained, num_limited] = em.map_or([0; 2], |em| [em.num_unexplained_bins, em.num_limited_bins]);
         let is_new_impossible = num_unexplained > 0 && !std::mem::replace(&mut run.has_reported_impossible, true);
@@ -391,6 +396,17 @@ impl Solver {
         let Some(run) = &mut self.run else { return };
         if let Err(text) = run.set_tuning(tuning) {
             self.send(EventKind::Notice(Notice::warning(text)));
+        }
+    }
+
+    fn measure_deviation(&mut self, post_filter_fwhm_mm: Option<f64>) {
+        let Some(run) = &mut self.run else { return };
+        let id = IterateId { run: run.id, iteration: run.iteration, subiteration: run.subiteration };
+        match run.deviation_image(post_filter_fwhm_mm) {
+            Ok(volume) => {
+                self.send(EventKind::Deviation(DeviationUpdate { id, post_filter_fwhm_mm, volume: volume.map(Arc::new) }));
+            }
+            Err(failure) => self.end_failed(failure),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::plan::algorithms::registry::AlgorithmChoice;
 use crate::plan::algorithms::traits::Traits;
 use crate::plan::problem::SetupProblem;
 use crate::recon::Bootstrap;
+use crate::text::counted;
 
 /// Smallest and largest number of replicates: a standard deviation needs two.
 pub const REPLICATE_LIMITS: [usize; 2] = [2, 1000];
@@ -29,6 +30,19 @@ impl ReplicateSettings {
     /// Returns so many replicates of the whole scan.
     pub fn new(num: usize) -> Self {
         Self { num, seed: 1, as_if_secs: None, scan_secs: None }
+    }
+
+    /// Returns the part of the scan's time as text, if it is not all of it.
+    pub fn part_text(&self) -> Option<String> {
+        let as_if_secs = self.as_if_secs?;
+        let of_scan = self.scan_secs.map_or_else(String::new, |secs| format!(" of {secs}"));
+        Some(format!("as if scanned for {as_if_secs}{of_scan} s"))
+    }
+
+    /// Returns all settings as text.
+    pub fn text(&self) -> String {
+        let part = self.part_text().map_or_else(String::new, |text| format!(", {text}"));
+        format!("{}, seed {}{part}", counted(self.num, "replicate"), self.seed)
     }
 
     /// Returns the same with the duration of the data of a job, where they need one.

@@ -101,7 +101,10 @@ mod tests {
         let part = Bootstrap { share: 0.25, ..WHOLE };
         let [mean, variance] = moments(&part.of_run(&counts));
         // n p (1 − p) / p²
-        assert!((mean - 20.0).abs() < 5.0 * (60.0f64 / 200_000.0).sqrt() && (variance / 60.0 - 1.0).abs() < 0.02, "{mean} {variance}");
+        assert!(
+            (mean - 20.0).abs() < 5.0 * (60.0f64 / 200_000.0).sqrt() && (variance / 60.0 - 1.0).abs() < 0.02,
+            "{mean} {variance}"
+        );
         assert!(part.of_run(&counts).iter().all(|value| *value <= 80.0 && (0.25 * value).fract() == 0.0));
         assert_eq!(part.check(&[1.0, 2.5]), Err(DataProblem::FractionalCount { value: 2.5, index: 1 }));
         assert!(part.check(&counts).is_ok() && WHOLE.check(&[2.5]).is_ok());

@@ -218,6 +218,7 @@ impl LiveRun {
                 self.comparisons.extend(points.iter().map(|point| (point.subiteration, *point)));
                 limit(&mut self.comparisons, |_| false);
             }
+            EventKind::Deviation(_) => {}
             EventKind::Profiled { line, points } => self.peaks.add(*line, points),
             EventKind::Explained { subiteration, explained } => {
                 if let Some(record) = &mut self.record {
@@ -406,6 +407,7 @@ mod tests {
             elapsed: Duration::from_millis(500 * subiteration as u64),
             branch: 1,
             roi_sums: Vec::new(),
+            roi_deviations: Vec::new(),
         };
         Event { run: 3, kind: EventKind::Iterate(Box::new(report)) }
     }
