@@ -220,7 +220,11 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
     let event = |kind| Notification::Event(Event { run: 1, kind });
     let notifications = [
         event(EventKind::Iterate(Box::new(report))),
-        event(EventKind::Remeasured { branch: 1, points: vec![(1, 1, Vec::new())] }),
+        event(EventKind::Remeasured {
+            branch: 1,
+            points: vec![(1, 1, Vec::new())],
+            deviations: Some((1, vec![None, Some(0.5)])),
+        }),
         event(EventKind::Notice(Notice::info("x"))),
         event(EventKind::Ended(EndReason::Completed)),
         event(EventKind::Failed(Problem::new("code", "text"))),

@@ -121,6 +121,8 @@ pub enum EventKind {
         branch: u64,
         /// (iteration, subiteration, sums in the order of the ROI set), oldest first.
         points: Vec<(usize, usize, Vec<RoiSums>)>,
+        /// Number of steps of the current iterate, and the standard deviations of the means between its replicates.
+        deviations: Option<(usize, Vec<Option<f64>>)>,
     },
     /// Stored iterates of the run, compared with the reference.
     Compared {

@@ -415,10 +415,13 @@ impl Solver {
     fn set_rois(&mut self, rois: RoiSet) {
         let Some(run) = &mut self.run else { return };
         let branch = rois.branch;
-        match run.set_rois(rois).and_then(|()| run.measure_unstored()) {
-            Ok(point) => {
-                if let Some(point) = point {
-                    self.send(EventKind::Remeasured { branch, points: vec![point] });
+        let measured = run.set_rois(rois).and_then(|()| Ok((run.measure_unstored()?, run.measure_deviations()?)));
+        let subiteration = run.subiteration;
+        match measured {
+            Ok((point, deviations)) => {
+                let deviations = Some((subiteration, deviations)).filter(|(step, found)| *step > 0 && !found.is_empty());
+                if point.is_some() || deviations.is_some() {
+                    self.send(EventKind::Remeasured { branch, points: point.into_iter().collect(), deviations });
                 }
                 self.publisher.send(Outgoing::CatchUp);
             }

@@ -233,11 +233,11 @@ fn replicates_of_a_part_of_the_time_deviate_as_shorter_scans_do() {
     assert!((mean(&ratios) - 1.0).abs() < 0.15, "{ratios:?}");
 }
 
-/// 200 replicates of each of 10 scans, against 100 independent scans.
+/// 200 replicates of each of 10 scans, against 1000 independent scans: of 100, their standard deviation is known to 7 % only.
 #[test]
-#[ignore = "2100 reconstructions: seconds in a release build, minutes without optimisation"]
+#[ignore = "3000 reconstructions: seconds in a release build, minutes without optimisation"]
 fn many_replicates_deviate_as_repeated_scans_do() {
-    let ratios = ratios(1e6, 100, 10, ReplicateSettings::new(200));
+    let ratios = ratios(1e6, 1000, 10, ReplicateSettings::new(200));
     assert!(ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.15), "{ratios:?}");
     assert!((mean(&ratios) - 1.0).abs() < 0.05, "{ratios:?}");
 }
