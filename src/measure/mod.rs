@@ -7,6 +7,7 @@
 mod connected;
 mod contrast;
 mod convergence;
+mod deviation;
 mod difference;
 mod full_width;
 mod isocontour;
@@ -23,6 +24,7 @@ mod suv;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
 pub use convergence::Convergence;
+pub use deviation::{DeviationImage, deviation, deviations_of_means, uncertainty_of_deviation};
 pub use difference::{correlation, largest_difference, relative_difference};
 pub use full_width::full_width_at_half_maximum;
 pub use isocontour::{NoIsocontour, isocontour};

@@ -56,6 +56,7 @@ pub use job::defaults::{
     covering_grid, default_list_settings, default_pair_settings, default_settings, default_settings_of, default_sweep_settings,
     grid_of_voxels, sweep_grid,
 };
+pub use job::replicates::{REPLICATE_LIMITS, ReplicateSettings};
 pub use job::settings::{RunSettings, TofSettings, rays_in_use};
 pub use job::subsets::{SubsetRecord, SubsetRule, default_num_iterations};
 pub use job::{Job, StartInfo};

@@ -92,6 +92,33 @@ pub enum SetupProblem {
         /// Keys of those that suit the data.
         suitable: Vec<&'static str>,
     },
+    /// A number of replicates that is out of range.
+    #[error("expected {} to {} replicates, found {num} (--replicates)", limits[0], limits[1])]
+    Replicates {
+        /// Number that was asked for.
+        num: usize,
+        /// Smallest and largest number.
+        limits: [usize; 2],
+    },
+    /// An algorithm or data without replicates.
+    #[error("{algorithm} has no error bars with these data; {}", instead(suitable))]
+    NoReplicates {
+        /// Key of the algorithm.
+        algorithm: &'static str,
+        /// Keys of those that have error bars with the data.
+        suitable: Vec<&'static str>,
+    },
+    /// A scan of unknown duration, of which a part is asked for.
+    #[error("the data contain no duration of the scan, which --as-if-secs needs; set --duration-secs")]
+    UnknownDuration,
+    /// A time that is not a part of the scan.
+    #[error("expected a time above 0 s and at most the {scan_secs} s of the scan, found {as_if_secs} s (--as-if-secs)")]
+    LongerScan {
+        /// Time that was asked for, s.
+        as_if_secs: f64,
+        /// Duration of the scan, s.
+        scan_secs: f64,
+    },
     /// A parameter that the algorithm lacks, or a value that the parameter cannot have.
     #[error(transparent)]
     Parameter(#[from] ParameterProblem),
@@ -259,6 +286,14 @@ pub enum SetupProblem {
 }
 
 coded!(SetupProblem);
+
+/// Returns the remedy for an algorithm without error bars.
+fn instead(suitable: &[&'static str]) -> String {
+    match suitable {
+        [] => "leave them out (--replicates)".to_owned(),
+        _ => format!("choose {} (--algorithm), or leave them out (--replicates)", either(suitable)),
+    }
+}
 
 /// Returns the reason for which GPUs are not usable, with the remedy.
 fn unusable(device: Option<&str>, reason: &str, names_the_cpu: bool) -> String {

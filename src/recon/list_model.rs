@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::bootstrap::Bootstrap;
 use super::em_kernels::{DataResidual, EmKernels, PoissonTerms};
 use super::model::{CountTotals, Factors, ForwardModel, MeasuredValues, ProjectionModel, Step};
 use crate::algebra::{Backend, Data, Image, PeerGroup};
@@ -20,6 +21,8 @@ pub struct EventTerms<'a> {
     pub additive: Option<&'a [f32]>,
     /// Expected background of all pairs together, counts.
     pub total_additive: f64,
+    /// Replicates of the events; `None` = none.
+    pub bootstrap: Option<Bootstrap>,
 }
 
 /// An operator with the events of a list.
@@ -51,19 +54,29 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
         sensitivity: Arc<Vec<f32>>,
         num_subsets: usize,
     ) -> Result<Self, OperatorError> {
-        let EventTerms { multiplicative, additive, total_additive } = terms;
+        let EventTerms { multiplicative, additive, total_additive, bootstrap } = terms;
         let (num_subsets, has_additive) = (num_subsets.max(1), additive.is_some());
         let expected = space.num_events_of_list();
         let arranged = |values: &[f32]| match values.len() {
             found if found != expected => Err(OperatorError::Length { what: "the events", expected, found }),
             _ => Ok(space.arranged_values(values, num_subsets)),
         };
+        // An event counts once.
+        let ones = Arc::new(vec![1.0; if bootstrap.is_some() { expected } else { space.len(Subset::ALL) }]);
         let counts = MeasuredValues {
-            prompts: Arc::new(vec![1.0; space.len(Subset::ALL)]),
+            prompts: match bootstrap {
+                None => Arc::clone(&ones),
+                Some(bootstrap) => arranged(&bootstrap.of_run(&ones))?,
+            },
             multiplicative: multiplicative.map(arranged).transpose()?.map(Factors::PerDatum),
             additive: additive.map(arranged).transpose()?.map(Factors::PerDatum),
+            bootstrap,
         };
-        let model = ProjectionModel::of_arranged(backend, operator, data, counts, num_subsets)?;
+        let mut model = ProjectionModel::of_arranged(backend, operator, data, counts, num_subsets)?;
+        for replicate in 0..bootstrap.map_or(0, |bootstrap| bootstrap.num) {
+            let weights = bootstrap.map(|bootstrap| bootstrap.replicate(replicate, &ones)).unwrap_or_default();
+            model.add_counts(backend, arranged(&weights)?)?;
+        }
         let image_len = sensitivity.len();
         let sensitivity = backend.upload(sensitivity)?;
         Ok(Self { model, num_subsets, sensitivity, image_len, total_additive, has_additive, expected: 0.0 })
@@ -146,5 +159,13 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for ListM
 
     fn accumulations(&self) -> &'static [Accumulation] {
         self.model.accumulations()
+    }
+
+    fn num_replicates(&self) -> usize {
+        self.model.num_replicates()
+    }
+
+    fn use_replicate(&mut self, replicate: Option<usize>) {
+        self.model.use_replicate(replicate);
     }
 }

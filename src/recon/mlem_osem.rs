@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+use super::bootstrap::{Replicates, Scratch};
 use super::image_readout::ImageReadout;
 use super::model::Step;
 use super::watched::Watched;
@@ -17,7 +18,7 @@ use super::{
     Algorithm, CountTotals, DataProblem, EmKernels, EmReport, Explained, ForwardModel, PoissonTerms, ReconError, SettingsProblem,
     Stage, StageTimes, StepReport,
 };
-use crate::algebra::{Data, Image, ImageSpace, PendingVolume};
+use crate::algebra::{BackendError, Data, Image, ImageSpace, PendingVolume};
 use crate::data::{Counts, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
@@ -106,6 +107,7 @@ pub struct MlemOsem<B: EmKernels, M, S> {
     /// True while the start image is 1 in the field of view, not yet scaled to the number of counts.
     is_unscaled: bool,
     totals: Option<CountTotals>,
+    replicates: Replicates<B>,
     shown: ImageReadout<B, S>,
 }
 
@@ -119,7 +121,9 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
         let num_subsets = model.num_subsets();
         let data_len = (0..num_subsets).map(|s| model.data_len(s)).max().unwrap_or(0);
         let start = init.map_or_else(|| space.uniform(), |init| space.coefficients(init));
-        let x = backend.upload(Arc::new(start))?;
+        let start = Arc::new(start);
+        let replicates = Replicates::new(&mut backend, model.num_replicates(), &start, init.is_none())?;
+        let x = backend.upload(start)?;
         let estimate = backend.zeros(data_len)?;
         let backprojected_ratio = backend.zeros(space.len())?;
         Ok(Self {
@@ -130,6 +134,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             is_included: vec![false; num_subsets],
             is_unscaled: init.is_none(),
             totals: None,
+            replicates,
             model: Watched::new(model, space.len(), settings.racy_sensitivity),
             shown: ImageReadout::new(space),
             settings,
@@ -173,6 +178,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
         {
             self.backend.masked(&mut self.backprojected_ratio, &self.x, total)?;
             std::mem::swap(&mut self.x, &mut self.backprojected_ratio);
+            self.replicates.mask(&mut self.backend, &mut self.backprojected_ratio, total)?;
         }
         Ok(())
     }
@@ -210,12 +216,27 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
         Ok(Explained::new(image, totals))
     }
 
-    /// Brings the image as it is shown into [`Self::backprojected_ratio`], where it differs from x: from the first step until
-    /// every subset has been used, what none of those used so far sees is not known yet and shown as 0.
-    fn prepare_shown(&mut self) -> Result<bool, ReconError> {
-        let Some(total) = self.total.as_ref().filter(|_| !self.is_whole()) else { return Ok(false) };
-        self.backend.masked(&mut self.backprojected_ratio, &self.x, total)?;
-        Ok(true)
+    /// Calls `look` with the image of the run or of a replicate as it is shown: from the first step until every subset has been used,
+    /// what none of those used so far sees is not known yet and shown as 0.
+    fn look<T>(
+        &mut self,
+        replicate: Option<usize>,
+        look: impl FnOnce(&mut ImageReadout<B, S>, &mut B, &B::Array<Image>) -> Result<T, BackendError>,
+    ) -> Result<T, ReconError> {
+        let is_whole = self.is_whole();
+        let Self { backend, shown, x, replicates, total, backprojected_ratio, .. } = self;
+        let x = match replicate {
+            None => &*x,
+            Some(replicate) => replicates.image(replicate).ok_or(SettingsProblem::NoReplicates)?,
+        };
+        let image = match total.as_ref().filter(|_| !is_whole) {
+            Some(total) => {
+                backend.masked(backprojected_ratio, x, total)?;
+                &*backprojected_ratio
+            }
+            None => x,
+        };
+        Ok(look(shown, backend, image)?)
     }
 }
 
@@ -276,7 +297,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
             self.prepare_sensitivity(subset, task)?;
             self.scale_start(subset)
         })?;
-        let Self { backend, model, shown, x, estimate, backprojected_ratio, .. } = self;
+        let Self { backend, model, shown, x, estimate, backprojected_ratio, replicates, .. } = self;
         let accumulation = self.settings.accumulation;
         let step = &mut Step { backend, subset, accumulation, task };
         if accumulation.has_race() {
@@ -285,6 +306,12 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
         let Some(sensitivity) = &self.sensitivity[subset] else {
             return Err(SettingsProblem::NoSensitivity.into());
         };
+        // First: after an interruption the image is the one before the step.
+        if model.num_replicates() > 0 {
+            let scratch = &mut Scratch { estimate, image: backprojected_ratio };
+            let number = self.num_steps + 1;
+            stages.time(Stage::Replicates, || replicates.step(number, &mut **model, step, scratch, sensitivity))?;
+        }
         stages.time(Stage::Forward, || {
             model.forward(step, x, estimate)?;
             Ok::<_, OperatorError>(step.backend.finish()?)
@@ -328,13 +355,11 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
     }
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
-        let image = if self.prepare_shown()? { &self.backprojected_ratio } else { &self.x };
-        Ok(self.shown.volume_into(&mut self.backend, image, 1.0, volume)?)
+        self.look(None, |shown, backend, image| shown.volume_into(backend, image, 1.0, volume))
     }
 
     fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
-        let image = if self.prepare_shown()? { &self.backprojected_ratio } else { &self.x };
-        Ok(self.shown.begin_volume(&mut self.backend, image, 1.0)?)
+        self.look(None, |shown, backend, image| shown.begin_volume(backend, image, 1.0))
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
@@ -342,8 +367,19 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Algorithm for MlemOsem<
     }
 
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
-        let image = if self.prepare_shown()? { &self.backprojected_ratio } else { &self.x };
-        Ok(self.shown.roi_sums(&mut self.backend, image)?)
+        self.look(None, ImageReadout::roi_sums)
+    }
+
+    fn num_replicates(&self) -> usize {
+        self.replicates.num_after(self.num_steps)
+    }
+
+    fn replicate_into(&mut self, replicate: usize, volume: &mut Volume) -> Result<(), ReconError> {
+        self.look(Some(replicate), |shown, backend, image| shown.volume_into(backend, image, 1.0, volume))
+    }
+
+    fn replicate_sums(&mut self) -> Result<Vec<Vec<RoiSums>>, ReconError> {
+        (0..self.num_replicates()).map(|replicate| self.look(Some(replicate), ImageReadout::roi_sums)).collect()
     }
 
     fn explained(&mut self, task: &Task) -> Result<Option<Explained>, ReconError> {

@@ -2,6 +2,7 @@
 
 mod as_read;
 mod ascent;
+mod bootstrap;
 mod ct_attenuation;
 mod em_kernels;
 mod explained;
@@ -32,6 +33,7 @@ pub use as_read::AsRead;
 pub use ascent::{
     AscentKernels, AscentMethod, AscentReport, AscentTuning, BsremSettings, DrawOrder, ObjectiveValue, StepSizes, SvrgSettings,
 };
+pub use bootstrap::Bootstrap;
 pub use ct_attenuation::{CtCover, CtProblem, HounsfieldLines, PlacedCt};
 pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
@@ -214,6 +216,27 @@ pub trait Algorithm: Send {
     /// Stopped, device failure.
     fn objective(&mut self, _task: &Task) -> Result<Option<ObjectiveValue>, ReconError> {
         Ok(None)
+    }
+
+    /// Returns the number of replicates whose images belong to the current one; 0 without error bars.
+    fn num_replicates(&self) -> usize {
+        0
+    }
+
+    /// Copies the image of a replicate, numbered from 0, into a volume of the run's grid.
+    ///
+    /// # Errors
+    /// Device failure; an algorithm without replicates.
+    fn replicate_into(&mut self, _replicate: usize, _volume: &mut Volume) -> Result<(), ReconError> {
+        Err(SettingsProblem::NoReplicates.into())
+    }
+
+    /// Sums over each region of the images of all replicates, replicate after replicate.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn replicate_sums(&mut self) -> Result<Vec<Vec<RoiSums>>, ReconError> {
+        Ok(Vec::new())
     }
 
     /// Returns the part of the data that the current image explains; `None` of algorithms without this figure. Computes missing

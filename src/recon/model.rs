@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{EmKernels, PoissonTerms};
+use super::{Bootstrap, EmKernels, PoissonTerms};
 use crate::algebra::{Backend, BackendError, CHUNK, Data, Image, PeerGroup, Rows};
 use crate::data::{Counts, Michelogram, PairCounts, TofValues};
 use crate::operator::{Accumulation, DataSpace, LinearOperator, Measured, OperatorError, Subset};
@@ -119,6 +119,14 @@ pub trait ForwardModel<B: Backend>: Send {
 
     /// Returns the ways in which `adjoint` can add.
     fn accumulations(&self) -> &'static [Accumulation];
+
+    /// Returns the number of replicates of the measured counts.
+    fn num_replicates(&self) -> usize {
+        0
+    }
+
+    /// Takes the counts of a replicate in place of the measured ones from now on; `None` = the measured ones again.
+    fn use_replicate(&mut self, _replicate: Option<usize>) {}
 }
 
 /// Measured data with their corrections, datum by datum in the order of a study.
@@ -130,6 +138,8 @@ pub struct MeasuredValues {
     pub multiplicative: Option<Factors>,
     /// a; `None` = 0.
     pub additive: Option<Factors>,
+    /// Replicates of the counts; `None` = none.
+    pub bootstrap: Option<Bootstrap>,
 }
 
 /// Values of a correction.
@@ -196,7 +206,7 @@ impl From<&Counts> for MeasuredValues {
         let Some(TofValues { bins, values: by_tof }) = &prompts.tof else {
             let factors = |data: &Michelogram| Factors::PerDatum(values(data));
             let [multiplicative, additive] = [multiplicative, additive].map(|data| data.as_ref().map(factors));
-            return Self { prompts: values(prompts), multiplicative, additive };
+            return Self { prompts: values(prompts), multiplicative, additive, bootstrap: None };
         };
         let rows = Rows { len: prompts.geometry.num_planes(), repeats: bins.num };
         let background = |data: &Michelogram| match &data.tof {
@@ -211,6 +221,7 @@ impl From<&Counts> for MeasuredValues {
             prompts: Arc::clone(by_tof),
             multiplicative: multiplicative.as_ref().map(|data| Factors::PerLine(values(data), rows)),
             additive: additive.as_ref().map(background),
+            bootstrap: None,
         }
     }
 }
@@ -225,8 +236,15 @@ pub fn corrections_per_datum(counts: &Counts, num_tof: usize) -> f64 {
 
 impl From<&PairCounts> for MeasuredValues {
     fn from(pairs: &PairCounts) -> Self {
-        Self { prompts: Arc::clone(&pairs.counts), multiplicative: None, additive: None }
+        Self { prompts: Arc::clone(&pairs.counts), multiplicative: None, additive: None, bootstrap: None }
     }
+}
+
+/// Counts on a back end.
+struct CountsInUse<B: Backend> {
+    values: B::Array<Data>,
+    /// Σ y of this member's data.
+    own_total: f64,
 }
 
 /// An operator with the measured data and corrections of a study.
@@ -236,11 +254,14 @@ pub struct ProjectionModel<B: Backend, A, D> {
     num_subsets: usize,
     /// Members that divide the data.
     group: PeerGroup,
-    measured: B::Array<Data>,
+    /// The measured ones, then those of the replicates.
+    counts: Vec<CountsInUse<B>>,
+    /// Index of those in use.
+    in_use: usize,
     multiplicative: Option<Corrections<B>>,
     additive: Option<Corrections<B>>,
-    /// Σ y and Σ a of this member's data.
-    own_totals: [f64; 2],
+    /// Σ a of this member's data.
+    own_additive: f64,
 }
 
 impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
@@ -255,17 +276,26 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         counts: impl Into<MeasuredValues>,
         num_subsets: usize,
     ) -> Result<Self, OperatorError> {
-        let MeasuredValues { prompts, multiplicative, additive } = counts.into();
+        let MeasuredValues { prompts, multiplicative, additive, bootstrap } = counts.into();
         let arranged = |data: Arc<Vec<f32>>| space.arranged(&data, num_subsets);
+        let of_run = bootstrap.map_or_else(|| Arc::clone(&prompts), |bootstrap| bootstrap.of_run(&prompts));
         let counts = MeasuredValues {
-            prompts: arranged(prompts),
+            prompts: arranged(of_run),
             multiplicative: multiplicative.map(|factors| factors.arranged(arranged)),
             additive: additive.map(|factors| factors.arranged(arranged)),
+            bootstrap,
         };
-        Self::of_arranged(backend, operator, space, counts, num_subsets)
+        let mut model = Self::of_arranged(backend, operator, space, counts, num_subsets)?;
+        if let Some(bootstrap) = bootstrap {
+            for replicate in 0..bootstrap.num {
+                let counts = model.space.arranged(&Arc::new(bootstrap.replicate(replicate, &prompts)), num_subsets);
+                model.add_counts(backend, counts)?;
+            }
+        }
+        Ok(model)
     }
 
-    /// The same of counts that are in the order of the space's subsets already.
+    /// The same of counts that are in the order of the space's subsets already, without replicates.
     ///
     /// # Errors
     /// The device cannot hold the data.
@@ -276,16 +306,24 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         counts: MeasuredValues,
         num_subsets: usize,
     ) -> Result<Self, OperatorError> {
-        let own = |sum: &dyn Fn(Range<usize>) -> f64| -> f64 {
-            let pieces = Subset::all(num_subsets).flat_map(|subset| space.pieces(subset));
-            pieces.map(|(_, range)| sum(range)).sum()
-        };
-        let additive = counts.additive.as_ref().map_or(0.0, |factors| own(&|range| factors.sum(range)));
-        let own_totals = [own(&|range| sum(&counts.prompts[range])), additive];
-        let measured = backend.upload(counts.prompts)?;
-        let multiplicative = counts.multiplicative.map(|factors| Corrections::upload(backend, factors)).transpose()?;
-        let additive = counts.additive.map(|factors| Corrections::upload(backend, factors)).transpose()?;
-        Ok(Self { operator, space, num_subsets, group: PeerGroup::ALONE, measured, multiplicative, additive, own_totals })
+        let MeasuredValues { prompts, multiplicative, additive, .. } = counts;
+        let own_additive = additive.as_ref().map_or(0.0, |factors| own_sum(&space, num_subsets, |range| factors.sum(range)));
+        let multiplicative = multiplicative.map(|factors| Corrections::upload(backend, factors)).transpose()?;
+        let additive = additive.map(|factors| Corrections::upload(backend, factors)).transpose()?;
+        let (group, counts) = (PeerGroup::ALONE, Vec::new());
+        let mut model = Self { operator, space, num_subsets, group, counts, in_use: 0, multiplicative, additive, own_additive };
+        model.add_counts(backend, prompts)?;
+        Ok(model)
+    }
+
+    /// Adds the counts of a replicate, in the order of the space's subsets.
+    ///
+    /// # Errors
+    /// The device cannot hold them.
+    pub(super) fn add_counts(&mut self, backend: &mut B, counts: Arc<Vec<f32>>) -> Result<(), OperatorError> {
+        let own_total = own_sum(&self.space, self.num_subsets, |range| sum(&counts[range]));
+        self.counts.push(CountsInUse { values: backend.upload(counts)?, own_total });
+        Ok(())
     }
 
     /// The same for a member of a group: operator and space are those of its shard
@@ -321,6 +359,12 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
     }
 }
 
+/// Returns a sum over the data of a space, from that over the data in a range.
+fn own_sum(space: &impl DataSpace, num_subsets: usize, sum: impl Fn(Range<usize>) -> f64) -> f64 {
+    let pieces = Subset::all(num_subsets).flat_map(|subset| space.pieces(subset));
+    pieces.map(|(_, range)| sum(range)).sum()
+}
+
 /// Σ of values, in an order that does not depend on the number of threads.
 fn sum(values: &[f32]) -> f64 {
     let parts: Vec<f64> = values.par_chunks(CHUNK).map(|chunk| chunk.iter().map(|value| f64::from(*value)).sum()).collect();
@@ -344,7 +388,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
     fn forward(&mut self, step: &mut Step<'_, B>, x: &B::Array<Image>, out: &mut B::Array<Data>) -> Result<(), OperatorError> {
         let Step { backend, subset, task, .. } = step;
         let pieces = self.pieces(*subset);
-        let measured = Measured { values: &self.measured, pieces: &pieces };
+        let measured = Measured { values: &self.counts[self.in_use].values, pieces: &pieces };
         self.operator.expect(backend, self.subset(*subset), x, &measured, out, task)?;
         self.multiply(backend, *subset, out)?;
         if let Some(Corrections { values, rows }) = &self.additive {
@@ -361,7 +405,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
     fn poisson_ratio(&mut self, step: &mut Step<'_, B>, estimate: &mut B::Array<Data>) -> Result<PoissonTerms, OperatorError> {
         let mut sum = PoissonTerms::default();
         for (at, range) in self.pieces(step.subset) {
-            sum += step.backend.poisson_ratio(&self.measured, range, estimate, at)?;
+            sum += step.backend.poisson_ratio(&self.counts[self.in_use].values, range, estimate, at)?;
         }
         Ok(self.group.sums(sum.into())?.into())
     }
@@ -400,7 +444,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
     }
 
     fn totals(&mut self) -> Result<CountTotals, OperatorError> {
-        let [measured, additive] = self.group.sums(self.own_totals)?;
+        let [measured, additive] = self.group.sums([self.counts[self.in_use].own_total, self.own_additive])?;
         Ok(CountTotals { measured, additive: Some(additive) })
     }
 
@@ -414,5 +458,13 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
 
     fn accumulations(&self) -> &'static [Accumulation] {
         self.operator.accumulations()
+    }
+
+    fn num_replicates(&self) -> usize {
+        self.counts.len() - 1
+    }
+
+    fn use_replicate(&mut self, replicate: Option<usize>) {
+        self.in_use = replicate.map_or(0, |replicate| replicate + 1);
     }
 }

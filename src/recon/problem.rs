@@ -20,6 +20,17 @@ pub enum DataProblem {
         /// View, tangential position and plane.
         bin: (usize, usize, usize),
     },
+    /// A count with a fraction, of a scan that is to be thinned to a part of its time.
+    #[error(
+        "bin {index} of the measured data holds {value}; a scan as if it were shorter needs whole numbers of counts: leave \
+         --as-if-secs out"
+    )]
+    FractionalCount {
+        /// The value.
+        value: f32,
+        /// Its index in the order of the study.
+        index: usize,
+    },
     /// Bins that are all zero.
     #[error("the measured data has no counts: every bin is zero")]
     NoCounts,
@@ -149,6 +160,9 @@ pub enum SettingsProblem {
          or no penalty"
     )]
     PenaltyWithoutVoxels,
+    /// No replicates.
+    #[error("this run has no replicates; ask for them before it begins")]
+    NoReplicates,
     /// No sensitivity image.
     #[error("the sensitivity image is missing")]
     NoSensitivity,

@@ -162,6 +162,18 @@ impl Algorithm for SharedAlgorithm {
         self.first.roi_sums()
     }
 
+    fn num_replicates(&self) -> usize {
+        self.first.num_replicates()
+    }
+
+    fn replicate_into(&mut self, replicate: usize, volume: &mut Volume) -> Result<(), ReconError> {
+        self.first.replicate_into(replicate, volume)
+    }
+
+    fn replicate_sums(&mut self) -> Result<Vec<Vec<RoiSums>>, ReconError> {
+        self.first.replicate_sums()
+    }
+
     fn set_accumulation(&mut self, accumulation: Accumulation) {
         self.helpers.iter().for_each(|helper| helper.call(move |algorithm| algorithm.set_accumulation(accumulation)));
         self.first.set_accumulation(accumulation);

@@ -23,6 +23,8 @@ pub enum Stage {
     Sensitivity,
     /// Measuring the losses of a race condition, if the steps have one.
     Race,
+    /// The same steps of the replicates, for error bars.
+    Replicates,
     /// Copying the volume to the host, if it was copied; it may continue during the next step.
     Copy,
     /// Measuring the ROIs.
@@ -54,6 +56,7 @@ impl Stage {
             }
             Stage::Sensitivity => "Backprojection of ones; once for each subset, in the first iteration",
             Stage::Race => "Measuring what non-atomic additions lose: not part of the reconstruction itself",
+            Stage::Replicates => "The same step with the counts of each replicate, for error bars",
             Stage::Copy => "Copying the volume for display; on a GPU during the next step, at no cost",
             Stage::Measure => "Measuring the ROIs on the iterate",
         }
@@ -132,7 +135,8 @@ mod tests {
     #[test]
     fn stages_are_named_as_in_files_and_stand_in_their_places() {
         let names: Vec<&str> = Stage::VARIANTS.iter().map(|stage| stage.name()).collect();
-        let expected = ["filter", "forward", "ratio", "backprojection", "update", "sensitivity", "race", "copy", "measure"];
+        let expected =
+            ["filter", "forward", "ratio", "backprojection", "update", "sensitivity", "race", "replicates", "copy", "measure"];
         assert_eq!(names, expected);
         assert!(Stage::VARIANTS.iter().enumerate().all(|(place, stage)| *stage as usize == place));
     }

@@ -202,6 +202,7 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
         elapsed: Duration::from_secs(1),
         branch: 1,
         roi_sums: Vec::new(),
+        roi_deviations: Vec::new(),
     };
     let info = StartInfo {
         device: "CPU".into(),
@@ -219,7 +220,11 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
     let event = |kind| Notification::Event(Event { run: 1, kind });
     let notifications = [
         event(EventKind::Iterate(Box::new(report))),
-        event(EventKind::Remeasured { branch: 1, points: vec![(1, 1, Vec::new())] }),
+        event(EventKind::Remeasured {
+            branch: 1,
+            points: vec![(1, 1, Vec::new())],
+            deviations: Some((1, vec![None, Some(0.5)])),
+        }),
         event(EventKind::Notice(Notice::info("x"))),
         event(EventKind::Ended(EndReason::Completed)),
         event(EventKind::Failed(Problem::new("code", "text"))),

@@ -6,7 +6,8 @@
 //!    the iteration), `residual` (Σ (y − ȳ)² / Σ ȳ over the same terms), `explained` and `explained_net` ([`Explained`]); of an
 //!    algorithm that climbs `objective`, `data_term` and `penalty` where a step went through all data, `update`, `step_size` and
 //!    `num_halved` ([`AscentReport`]);
-//! 3. the losses of a race condition, and the numbers of each ROI;
+//! 3. the losses of a race condition, the numbers of each ROI, and with replicates `mean_sd`, the standard deviation of its mean
+//!    between them;
 //! 4. the similarity to a reference (`correlation`, `relative_difference`, with a background region `object_rmse`,
 //!    `background_rmse` and `region_error` ([`crate::measure::Convergence`]), and for a reference run `reference_iteration` or
 //!    `reference_projections`).
@@ -237,6 +238,19 @@ impl RunTable {
             .collect()
     }
 
+    /// Returns the rows of the standard deviations of the means of ROIs between replicates.
+    pub fn deviation_rows(
+        &self,
+        iteration: usize,
+        subiteration: usize,
+        rois: &[Roi],
+        deviations: &[Option<f64>],
+    ) -> Vec<Measurement> {
+        let at = self.number(iteration, subiteration);
+        let known = rois.iter().zip(deviations).filter_map(|(roi, deviation)| Some((roi, (*deviation)?)));
+        known.map(|(roi, sd)| self.row(at, &roi.name, ("mean_sd", self.scale.value(sd), self.scale.label()))).collect()
+    }
+
     /// Returns the rows of the medians of ROIs, which the solver does not measure.
     pub fn median_rows(&self, iteration: usize, subiteration: usize, rois: &[Roi], medians: &[Option<f64>]) -> Vec<Measurement> {
         let at = self.number(iteration, subiteration);
@@ -266,6 +280,7 @@ impl RunTable {
         let sums: Vec<Option<RoiSums>> = report.roi_sums.iter().copied().map(Some).collect();
         let mut rows = self.step_rows(&report.into());
         rows.extend(self.roi_rows(report.iteration, report.subiteration, rois, &sums));
+        rows.extend(self.deviation_rows(report.iteration, report.subiteration, rois, &report.roi_deviations));
         rows
     }
 

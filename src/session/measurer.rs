@@ -83,7 +83,10 @@ fn run(inbox: &Receiver<Input>, history: &History, events: &EventSender) {
             for (run, edit) in &mut edits {
                 let points = edit.measure(history.entries(*run));
                 if !points.is_empty() {
-                    events.send(Event { run: *run, kind: EventKind::Remeasured { branch: edit.rois.branch, points } });
+                    events.send(Event {
+                        run: *run,
+                        kind: EventKind::Remeasured { branch: edit.rois.branch, points, deviations: None },
+                    });
                 }
             }
         }

@@ -31,8 +31,8 @@ pub use history::{History, HistoryChange};
 pub use measurements::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_numbers};
 pub use producer::{MatrixFile, Outcome, Producer, Source, TubeSource};
 pub use protocol::{
-    Command, CompareWith, Comparison, Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, PeakLine, PeaksPoint,
-    ReferenceId, RoiSet, StoredIterate,
+    Command, CompareWith, Comparison, Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate,
+    PeakLine, PeaksPoint, ReferenceId, RoiSet, StoredIterate,
 };
 pub use run_record::RunRecord;
 pub use stop_rule::StopRule;

@@ -87,6 +87,11 @@ pub enum Control {
     SetIterations(usize),
     /// Sets penalty and step size of an algorithm that climbs, from the next step on.
     SetTuning(AscentTuning),
+    /// Measures the standard deviation of each voxel between the replicates of the current image, as [`EventKind::Deviation`].
+    MeasureDeviation {
+        /// Full width at half maximum of the Gaussian that filters each replicate first, mm; `None` = none.
+        post_filter_fwhm_mm: Option<f64>,
+    },
 }
 
 impl From<Control> for Command {
@@ -116,6 +121,8 @@ pub enum EventKind {
         branch: u64,
         /// (iteration, subiteration, sums in the order of the ROI set), oldest first.
         points: Vec<(usize, usize, Vec<RoiSums>)>,
+        /// Number of steps of the current iterate, and the standard deviations of the means between its replicates.
+        deviations: Option<(usize, Vec<Option<f64>>)>,
     },
     /// Stored iterates of the run, compared with the reference.
     Compared {
@@ -150,9 +157,23 @@ pub enum EventKind {
     Ended(EndReason),
     /// The run has failed; the text has the reason and the remedy. The last good image remains.
     Failed(Problem),
-    /// The run was set up. (This variant is last: it is not serialised, and must not change the numbers of the others.)
+    /// The run was set up. (These variants are last: they are not serialised, and must not change the numbers of the others.)
     #[serde(skip)]
     Started(Box<StartInfo>),
+    /// Standard deviation of each voxel, which stays on this host.
+    #[serde(skip)]
+    Deviation(DeviationUpdate),
+}
+
+/// Standard deviation of each voxel between the replicates of an image.
+#[derive(Clone, Debug)]
+pub struct DeviationUpdate {
+    /// Numbers of the image.
+    pub id: IterateId,
+    /// Width of the filter of the replicates, mm.
+    pub post_filter_fwhm_mm: Option<f64>,
+    /// Standard deviations in the unit of the image; `None` if the image has no replicates.
+    pub volume: Option<Arc<Volume>>,
 }
 
 /// Reason of the end of a run.
@@ -202,6 +223,8 @@ pub struct IterateReport {
     pub branch: u64,
     /// Sums of each ROI on this iterate.
     pub roi_sums: Vec<RoiSums>,
+    /// Standard deviation of each ROI's mean between the replicates; empty without replicates.
+    pub roi_deviations: Vec<Option<f64>>,
 }
 
 /// Reference of a comparison.

@@ -13,9 +13,10 @@ use crate::algebra::PendingVolume;
 use crate::coded::Problem;
 use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
+use crate::measure::{DeviationImage, deviations_of_means};
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::{Acquisition, IterationScheme, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
-use crate::recon::{Algorithm, AscentTuning, DataResidual, Explained, ReconError, SettingsProblem, StepReport};
+use crate::recon::{Algorithm, AscentTuning, DataResidual, Explained, ReconError, SettingsProblem, StepReport, gaussian_filter};
 use crate::task::Task;
 
 /// Reason of incomplete work on a run.
@@ -229,6 +230,32 @@ impl Run {
     /// Returns the sums of each ROI on the current image.
     pub fn measure(&mut self) -> Result<Vec<RoiSums>, Failure> {
         self.guarded(|algorithm, _| algorithm.roi_sums())
+    }
+
+    /// Returns the standard deviation of the mean of each ROI between the replicates; empty without replicates.
+    pub fn measure_deviations(&mut self) -> Result<Vec<Option<f64>>, Failure> {
+        let sums = self.guarded(|algorithm, _| algorithm.replicate_sums())?;
+        Ok(deviations_of_means(&sums))
+    }
+
+    /// Returns the standard deviation of each voxel between the replicates, each filtered by a Gaussian of this width, mm; `None`
+    /// without replicates.
+    pub fn deviation_image(&mut self, post_filter_fwhm_mm: Option<f64>) -> Result<Option<Volume>, Failure> {
+        let (grid, unit) = (self.grid.clone(), self.course.unit);
+        self.guarded(|algorithm, _| {
+            let num = algorithm.num_replicates();
+            let mut volume = Volume { unit, ..Volume::filled(grid, 0.0) };
+            let mut sums = DeviationImage::new(volume.as_slice().len());
+            for replicate in 0..num {
+                algorithm.replicate_into(replicate, &mut volume)?;
+                match post_filter_fwhm_mm {
+                    Some(fwhm_mm) => sums.add(&gaussian_filter(&volume, fwhm_mm)),
+                    None => sums.add(&volume),
+                }
+            }
+            sums.write(&mut volume);
+            Ok::<_, ReconError>((num > 0).then_some(volume))
+        })
     }
 
     /// Begins to copy the current image from the device, if that is better than [`Run::read_volume`].

@@ -191,6 +191,7 @@ impl RunRecord {
             em: (!is_fbp).then_some(em),
             fbp: is_fbp.then_some(fbp),
             ascent,
+            replicates: settings.replicates,
             parameters,
         }
     }

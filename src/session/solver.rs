@@ -2,6 +2,7 @@
 //! the image to the publisher, then the event. It sleeps while idle or paused.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crossbeam_channel::Receiver;
@@ -12,7 +13,9 @@ use super::publisher::Publisher;
 use super::run::{Failure, Run, State};
 use super::threads::Threads;
 use super::transport::Message;
-use super::{Command, Control, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup, StopRule};
+use super::{
+    Command, Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup, StopRule,
+};
 use crate::coded::Problem;
 use crate::data::{IterateId, MaskedRois, Notice};
 use crate::operator::Accumulation;
@@ -94,6 +97,7 @@ impl Solver {
             Control::SetStopRules(rules) => self.set_stop_rules(rules),
             Control::SetIterations(target) => self.set_iterations(target),
             Control::SetTuning(tuning) => self.set_tuning(tuning),
+            Control::MeasureDeviation { post_filter_fwhm_mm } => self.measure_deviation(post_filter_fwhm_mm),
         }
     }
 
@@ -160,7 +164,7 @@ impl Solver {
     fn follow_up(&mut self, report: StepReport, start: Instant) -> Result<(), Failure> {
         let Some(run) = &mut self.run else { return Ok(()) };
         let measure_start = Instant::now();
-        let roi_sums = run.measure()?;
+        let (roi_sums, roi_deviations) = (run.measure()?, run.measure_deviations()?);
         let mut stages = report.stages;
         stages[Stage::Measure] = measure_start.elapsed();
         let figures = [
@@ -195,6 +199,7 @@ impl Solver {
             elapsed: run.elapsed,
             branch: run.rois.branch,
             roi_sums,
+            roi_deviations,
         };
         let [num_unexplained, num_limited] = em.map_or([0; 2], |em| [em.num_unexplained_bins, em.num_limited_bins]);
         let is_new_impossible = num_unexplained > 0 && !std::mem::replace(&mut run.has_reported_impossible, true);
@@ -394,15 +399,29 @@ impl Solver {
         }
     }
 
+    fn measure_deviation(&mut self, post_filter_fwhm_mm: Option<f64>) {
+        let Some(run) = &mut self.run else { return };
+        let id = IterateId { run: run.id, iteration: run.iteration, subiteration: run.subiteration };
+        match run.deviation_image(post_filter_fwhm_mm) {
+            Ok(volume) => {
+                self.send(EventKind::Deviation(DeviationUpdate { id, post_filter_fwhm_mm, volume: volume.map(Arc::new) }));
+            }
+            Err(failure) => self.end_failed(failure),
+        }
+    }
+
     /// Measures an edited set of ROIs from the next step on, and on the current image if the history does not store it. The
     /// measurer measures the stored iterates.
     fn set_rois(&mut self, rois: RoiSet) {
         let Some(run) = &mut self.run else { return };
         let branch = rois.branch;
-        match run.set_rois(rois).and_then(|()| run.measure_unstored()) {
-            Ok(point) => {
-                if let Some(point) = point {
-                    self.send(EventKind::Remeasured { branch, points: vec![point] });
+        let measured = run.set_rois(rois).and_then(|()| Ok((run.measure_unstored()?, run.measure_deviations()?)));
+        let subiteration = run.subiteration;
+        match measured {
+            Ok((point, deviations)) => {
+                let deviations = Some((subiteration, deviations)).filter(|(step, found)| *step > 0 && !found.is_empty());
+                if point.is_some() || deviations.is_some() {
+                    self.send(EventKind::Remeasured { branch, points: point.into_iter().collect(), deviations });
                 }
                 self.publisher.send(Outgoing::CatchUp);
             }

@@ -198,6 +198,7 @@ mod tests {
             elapsed: Duration::ZERO,
             branch: 0,
             roi_sums: vec![sums(3.0), sums(1.0)],
+            roi_deviations: Vec::new(),
         };
         let mut watch = StopWatch::default();
         watch.set(&[StopRule::SteadyRecovery { roi: "H".into(), band: 0.01, iterations: 2 }]);

@@ -33,6 +33,7 @@ mod petric;
 mod printing;
 mod provenance;
 mod refusals;
+mod replicates;
 mod reproduce;
 #[path = "../support/scans.rs"]
 mod scans;

@@ -337,6 +337,7 @@ fn a_list_gives_the_image_and_the_likelihood_of_its_michelogram() {
             multiplicative: None,
             additive: has_background.then_some(&of_events),
             total_additive: if has_background { 0.25 * num_bins as f64 } else { 0.0 },
+            bootstrap: None,
         };
         let mut list = list_mode(lines(&events, &grid(), 1, EventOrder::default()), terms, &ones, 1);
         let mut of_list = Vec::new();
@@ -434,7 +435,7 @@ fn few_events_give_the_image_of_double_precision() {
     let rows: Vec<Vec<(usize, f64)>> = events.pairs.iter().map(row).collect();
     let divisor: Vec<f64> = siddon.voxels().coefficients(&sensitivity).into_iter().map(f64::from).collect();
     let mut x: Vec<f64> = divisor.iter().map(|s| f64::from(u8::from(*s > 0.0))).collect();
-    let terms = EventTerms { multiplicative: None, additive: None, total_additive: 0.0 };
+    let terms = EventTerms::default();
     let mut list = list_mode(lines(&events, &grid(), 1, EventOrder::default()), terms, &sensitivity, 1);
     for iteration in 1..=10 {
         list.step(&Task::new()).unwrap();

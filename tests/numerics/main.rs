@@ -52,6 +52,7 @@ mod plane_ends;
 mod planes;
 mod recon;
 mod registered;
+mod replicates;
 mod ring;
 mod rois;
 mod slice;

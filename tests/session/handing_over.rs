@@ -217,13 +217,14 @@ fn an_edit_is_measured_while_a_step_goes_on() {
         // The solver is inside its fourth step.
         watcher.wait_for(
             0,
-            |e| matches!(&e.kind, EventKind::Remeasured { branch: of, points } if *of == branch && points.len() == 3),
+            |e| matches!(&e.kind, EventKind::Remeasured { branch: of, points, .. } if *of == branch && points.len() == 3),
         );
     }
     assert!(watcher.iterates(run).iter().all(|report| report.subiteration <= 3));
     drop(open);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
-    watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { branch: 3, points } if points.iter().any(|p| p.1 == 4)));
+    watcher
+        .wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { branch: 3, points, .. } if points.iter().any(|p| p.1 == 4)));
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn regions_are_measured_on_the_past_of_a_kept_run() {
     watcher.session.send(Command::SetRois(ball(6)));
     for (run, branch, num_points) in [(first, 5, 3), (second, 6, 2)] {
         let is_told = |event: &Event| event.run == run && matches!(event.kind, EventKind::Remeasured { .. });
-        let EventKind::Remeasured { branch: told, points } = watcher.wait_for(0, is_told).kind else { unreachable!() };
+        let EventKind::Remeasured { branch: told, points, .. } = watcher.wait_for(0, is_told).kind else { unreachable!() };
         assert_eq!((told, points.len()), (branch, num_points));
         for (kept, (iteration, _, sums)) in watcher.session.history(run).iter().zip(points) {
             let masks = ball(branch).rois.masks(&kept.volume.grid);

@@ -323,7 +323,7 @@ impl Watcher {
     /// Everything measured again for an edit so far, oldest iterate first.
     pub fn remeasured(&self, branch: u64) -> Vec<(usize, usize, Vec<RoiSums>)> {
         let of_branch = self.events.iter().filter_map(|event| match &event.kind {
-            EventKind::Remeasured { branch: of, points } if *of == branch => Some(points),
+            EventKind::Remeasured { branch: of, points, .. } if *of == branch => Some(points),
             _ => None,
         });
         let mut points: Vec<_> = of_branch.flatten().cloned().collect();

@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::epri_options::EpriOptions;
 use super::follow_list::follow_list;
 use super::parameter_options::ParameterOptions;
 use super::parts::PartOptions;
+use super::replicate_options::ReplicateOptions;
 use super::stop_options::StopOptions;
 use super::uptake::options::UptakeOptions;
 use crate::algebra::{Host, ImageSpace};
@@ -38,6 +39,7 @@ use crate::plan::{
 
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
+#[command(group = ArgGroup::new("use_of_rois").multiple(true), group = ArgGroup::new("use_of_duration").multiple(true))]
 pub struct ReconstructOptions {
     /// Input; each of several inputs has its copy of these options.
     #[arg(skip)]
@@ -89,6 +91,9 @@ pub struct ReconstructOptions {
 
     #[command(flatten)]
     pub stop: StopOptions,
+
+    #[command(flatten)]
+    pub replicates: ReplicateOptions,
 
     #[command(flatten)]
     pub list_arguments: ListArguments,
@@ -201,7 +206,7 @@ pub struct ReconstructOptions {
     ///
     /// The factor gives the mean concentration during the whole scan; it is divided by the share of a frame in the scan's time.
     /// The table stays in counts/mm.
-    #[arg(long, value_name = "FACTOR", value_parser = calibration)]
+    #[arg(long, value_name = "FACTOR", value_parser = calibration, group = "use_of_duration")]
     pub calibration: Option<f64>,
 
     #[command(flatten)]
@@ -277,13 +282,18 @@ impl ReconstructOptions {
     /// Adds the files to read and to write.
     pub(in crate::cli) fn add_files(&self, files: Files) -> CliResult<Files> {
         let files = files.read(&self.files_to_read().collect::<Vec<_>>());
-        let files = files.write("-o", [&self.output]).write_lines("--csv", &self.csv).write_lines("--trace", &self.trace);
+        let files = files
+            .write("-o", [&self.output])
+            .write("--replicates", &self.deviation_path())
+            .write_lines("--csv", &self.csv)
+            .write_lines("--trace", &self.trace);
         // Frames have separate names.
         let of_frames: Vec<Self> =
             self.frames.iter().flat_map(|frames| (1..=frames.as_slice().len()).map(|k| self.of_frame(k))).collect();
         let mut files = of_frames
             .iter()
-            .fold(files, |files, frame| files.write("--frames", [&frame.output]).write_lines("--frames", &frame.csv));
+            .fold(files, |files, frame| files.write("--frames", [&frame.output]).write_lines("--frames", &frame.csv))
+            .write("--replicates", &of_frames.iter().filter_map(Self::deviation_path).collect::<Vec<_>>());
         if let Some(every) = self.save_every {
             for output in of_frames.iter().chain([self]).map(|options| &options.output) {
                 files = files.check_numbered("--save-every", |path| is_numbered(path, output, every as usize))?;
@@ -458,6 +468,7 @@ impl ReconstructOptions {
             },
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)).or(base.init),
+            replicates: self.replicate_settings(),
             ..base
         })
     }

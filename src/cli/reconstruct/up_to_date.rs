@@ -49,6 +49,7 @@ impl ReconstructOptions {
     /// Returns true if the image and the table are up to date.
     pub(in crate::cli) fn is_up_to_date(&self) -> bool {
         let has_table = self.csv.as_ref().is_none_or(|path| path.is_file());
-        has_table && self.request.as_deref().is_some_and(|request| Provenance::is_sealed(&self.output, request))
+        let has_deviation = self.deviation_path().is_none_or(|path| path.is_file());
+        has_table && has_deviation && self.request.as_deref().is_some_and(|request| Provenance::is_sealed(&self.output, request))
     }
 }

@@ -1,22 +1,26 @@
 //! A running reconstruction on the command line: progress, the table of numbers, and the outputs at its halts and its end.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::options::ReconstructOptions;
 use super::processes::must_write;
 use super::reference_image::ReferenceImage;
+use super::replicate_options::region_lines;
 use super::run_progress::{Progress, Totals, announce};
 use super::uptake::quantity::Quantity;
 use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::paths::numbered;
 use crate::cli::shared::{console, notices};
-use crate::data::{Notice, Roi};
+use crate::data::{Notice, Roi, ValueScale, Volume};
 use crate::io::dicom::SeriesContext;
 use crate::io::measurements::{Measurement, MeasurementWriter};
-use crate::plan::{IterationScheme, Job, Provenance, StartInfo};
+use crate::plan::{ImageKind, IterationScheme, Job, Provenance, StartInfo};
 use crate::recon::{Explained, gaussian_filter};
-use crate::session::{Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session};
+use crate::session::{
+    Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session,
+};
 
 /// A running reconstruction.
 pub(in crate::cli) struct Work<'a> {
@@ -45,6 +49,10 @@ pub(in crate::cli) struct Work<'a> {
     has_race: bool,
     /// The rule that stopped the run, and its value.
     stopped_by: Option<String>,
+    /// Last step of a run with replicates.
+    last_step: Option<IterateReport>,
+    /// The last image, whose standard deviations are being measured, and whether it is complete.
+    last_image: Option<(IterateUpdate, bool)>,
 }
 
 impl<'a> Work<'a> {
@@ -76,6 +84,8 @@ impl<'a> Work<'a> {
             explained: None,
             has_race: false,
             stopped_by: None,
+            last_step: None,
+            last_image: None,
         }
     }
 
@@ -96,6 +106,7 @@ impl<'a> Work<'a> {
             EventKind::Notice(notice) => notices::print(&[notice]),
             EventKind::Ended(reason) => return self.ended(session, reason),
             EventKind::Failed(problem) => return self.failed(session, problem.into()).map(Some),
+            EventKind::Deviation(update) => return self.measured(session, update),
             EventKind::Remeasured { .. }
             | EventKind::Compared { .. }
             | EventKind::Profiled { .. }
@@ -129,6 +140,7 @@ impl<'a> Work<'a> {
             record.add(report);
         }
         self.progress.step(report, self.target);
+        self.last_step = (!report.roi_deviations.is_empty()).then(|| report.clone());
         if let Some(rows) = self.rows.filter(|_| self.table.is_ok()) {
             self.tabulate(&rows.rows(report, &self.rois));
         }
@@ -171,8 +183,33 @@ impl<'a> Work<'a> {
             session.return_frame(frame);
             return Ok(None);
         }
+        if self.options.replicates.replicates.is_some() {
+            session.send(Control::MeasureDeviation { post_filter_fwhm_mm: self.options.post_filter_mm });
+            self.last_image = Some((frame, complete));
+            return Ok(None);
+        }
+        self.finish(session, frame, complete, None)
+    }
+
+    /// Writes the outputs of a run with replicates.
+    fn measured(&mut self, session: &Session, update: DeviationUpdate) -> CliResult<Option<Done>> {
+        let Some((frame, complete)) = self.last_image.take() else { return Ok(None) };
+        self.finish(session, frame, complete, update.volume.as_deref())
+    }
+
+    /// Writes the outputs of the end: the image, and its standard deviations.
+    fn finish(
+        &mut self,
+        session: &Session,
+        frame: IterateUpdate,
+        complete: bool,
+        deviation: Option<&Volume>,
+    ) -> CliResult<Option<Done>> {
         self.progress.end();
         self.write_last(&frame)?;
+        if let Some(path) = self.options.deviation_path() {
+            self.write_deviation(&frame, &path, deviation)?;
+        }
         match &self.stopped_by {
             Some(words) => out!("{words}"),
             None if !complete => out!("stopped by hand after {}", self.position(&frame)),
@@ -253,16 +290,9 @@ impl<'a> Work<'a> {
     /// the request.
     fn write(&self, frame: &IterateUpdate, path: &Path, files: &[&Path], request: Option<&str>) -> CliResult<Provenance> {
         let record = self.record.as_ref().ok_or_else(|| CliError::failed(Failure::Internal, "the run was never set up"))?;
-        let fwhm_mm = self.options.post_filter_mm;
-        let filtered = fwhm_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
-        let volume = filtered.as_ref().unwrap_or(&frame.volume);
-        let calibrated = self.quantity.scale.map(|scale| volume.converted(scale));
-        let volume = calibrated.as_ref().unwrap_or(volume);
-        let provenance = record.provenance(frame.id.subiteration, self.target, fwhm_mm);
-        let Quantity { pet, bq_per_ml, .. } = &self.quantity;
-        let provenance = Provenance { calibration_bq_per_ml: *bq_per_ml, pet: pet.clone(), ..provenance };
-        let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
-        let provenance = if self.options.anonymise { provenance.anonymised() } else { provenance };
+        let filtered = self.options.post_filter_mm.map(|fwhm_mm| gaussian_filter(&frame.volume, fwhm_mm));
+        let volume = self.calibrated(filtered.as_ref().unwrap_or(&frame.volume));
+        let (volume, provenance) = (&*volume, self.provenance(record, frame, &volume, files));
         let context = SeriesContext { is_anonymous: self.options.anonymise, ..SeriesContext::default() };
         if self.options.is_helper && !must_write(path) {
             return Ok(provenance);
@@ -279,5 +309,40 @@ impl<'a> Work<'a> {
         let likeness = self.reference.as_ref().map_or_else(String::new, |reference| reference.text(frame));
         out!("{}: the image after {}{likeness}", path.display(), self.position(frame));
         Ok(provenance)
+    }
+
+    /// Returns an image in the quantity of the written ones.
+    fn calibrated<'v>(&self, volume: &'v Volume) -> Cow<'v, Volume> {
+        self.quantity.scale.map_or(Cow::Borrowed(volume), |scale| Cow::Owned(volume.converted(scale)))
+    }
+
+    /// Returns the record of a written image of the run, which names all these files.
+    fn provenance(&self, record: &RunRecord, frame: &IterateUpdate, volume: &Volume, files: &[&Path]) -> Provenance {
+        let provenance = record.provenance(frame.id.subiteration, self.target, self.options.post_filter_mm);
+        let Quantity { pet, bq_per_ml, .. } = &self.quantity;
+        let provenance = Provenance { calibration_bq_per_ml: *bq_per_ml, pet: pet.clone(), ..provenance };
+        let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
+        if self.options.anonymise { provenance.anonymised() } else { provenance }
+    }
+
+    /// Writes the standard deviations of the last image, and prints those of the ROIs.
+    fn write_deviation(&self, frame: &IterateUpdate, path: &Path, deviation: Option<&Volume>) -> CliResult {
+        let (Some(record), Some(deviation)) = (&self.record, deviation) else {
+            let text = format!("{}: not written, as the last step was interrupted", path.display());
+            notices::print(&[Notice::warning(text)]);
+            return Ok(());
+        };
+        let volume = self.calibrated(deviation);
+        let made = ImageKind::Deviation;
+        let provenance = Provenance { made, ..self.provenance(record, frame, &volume, &[path]) };
+        if !self.options.is_helper || must_write(path) {
+            notices::print(provenance.write_image(path, &volume)?.as_slice());
+            out!("{}: its standard deviations", path.display());
+        }
+        if let (Some(step), Some(num)) = (&self.last_step, self.options.replicates.replicates) {
+            let scale = self.quantity.scale.unwrap_or(ValueScale::own(frame.volume.unit));
+            region_lines(num.into(), step, &self.rois, scale).into_iter().for_each(|line| out!("{line}"));
+        }
+        Ok(())
     }
 }

@@ -280,6 +280,14 @@ impl AlgorithmChoice {
         self.0.parameters.iter().any(|parameter| parameter.key == PRIOR.key)
     }
 
+    /// Returns true if it carries replicates along for error bars.
+    pub fn has_replicates(self) -> bool {
+        match self.0.method {
+            Method::Iterative(spec) => matches!(spec(&Parameters::default()), AlgorithmSpec::Em { .. }),
+            Method::FilteredBackprojection(_) | Method::AsRead => false,
+        }
+    }
+
     /// Returns the number of its stages, of filtered backprojection.
     pub fn stages(self) -> Option<FbpMethod> {
         match self.0.method {

@@ -3,6 +3,7 @@
 pub mod acquisition;
 pub mod data;
 pub mod defaults;
+pub mod replicates;
 pub mod settings;
 pub mod subsets;
 

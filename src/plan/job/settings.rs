@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::replicates::ReplicateSettings;
 use super::subsets::{SubsetRule, default_num_iterations};
 use crate::data::{Counts, Psf, ResponseMatrix, TofBins, TubeSet, Volume};
 use crate::geometry::Grid;
@@ -13,7 +14,7 @@ use crate::plan::algorithms::research::ResearchSettings;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
-use crate::recon::AlgorithmSpec;
+use crate::recon::{AlgorithmSpec, Bootstrap};
 use crate::scanner::ScanGeometry;
 
 /// Settings of a reconstruction.
@@ -80,6 +81,9 @@ pub struct RunSettings {
     pub init: Option<Arc<Volume>>,
     /// Frame of list-mode data whose events are reconstructed, ms; `None` = all events read.
     pub frame_ms: Option<Range<u32>>,
+    /// Replicates for error bars; `None` = none.
+    #[serde(default)]
+    pub replicates: Option<ReplicateSettings>,
 }
 
 /// Use of the time of flight of sinograms.
@@ -166,6 +170,7 @@ impl RunSettings {
             num_threads: None,
             init: None,
             frame_ms: None,
+            replicates: None,
         }
     }
 
@@ -194,10 +199,21 @@ impl RunSettings {
         }
     }
 
-    /// Returns the bytes of the images that the algorithm has beyond those of expectation maximisation.
-    pub(in crate::plan) fn further_image_bytes(&self) -> u64 {
+    /// Returns the counts of replicates to draw; `None` without error bars.
+    pub(in crate::plan) fn bootstrap(&self) -> Option<Bootstrap> {
+        self.replicates.as_ref().map(ReplicateSettings::bootstrap)
+    }
+
+    /// Returns the bytes beyond those of expectation maximisation: images of the algorithm, counts and image of each replicate, and the
+    /// sums for their standard deviation. `num_data` = counts of the share of a device.
+    pub(in crate::plan) fn further_bytes(&self, num_data: usize) -> u64 {
+        let num_voxels = self.grid.num_voxels() as u64;
         let further_images = self.spec().map_or(0, AlgorithmSpec::further_images);
-        4 * further_images * self.grid.num_voxels() as u64
+        let replicates = self.replicates.map_or(0, |ReplicateSettings { num, .. }| {
+            let sums = 2 * 2 * num_voxels;
+            num as u64 * (num_data as u64 + num_voxels) + sums
+        });
+        4 * (further_images * num_voxels + replicates)
     }
 
     /// Returns the subsets that are used: one where the algorithm has none.

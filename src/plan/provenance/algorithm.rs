@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::algorithms::parameters::{Parameter, Parameters};
 use crate::plan::algorithms::registry::{AlgorithmChoice, AlgorithmEntry, filter_settings};
 use crate::plan::algorithms::research::PlaneKernel;
+use crate::plan::job::replicates::ReplicateSettings;
 use crate::plan::job::subsets::SubsetRecord;
 use crate::recon::{AscentTuning, Baseline, FilterSettings, RaceReport};
 use crate::text::counted;
@@ -23,6 +24,9 @@ pub struct AlgorithmRecord {
     /// Of one that climbs to a maximum: the step that made the image.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ascent: Option<AscentRecord>,
+    /// Replicates that the run carried along for error bars.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub replicates: Option<ReplicateSettings>,
     /// Values of the algorithm's parameters.
     #[serde(flatten)]
     pub parameters: Parameters,
@@ -132,6 +136,9 @@ impl AlgorithmRecord {
             let value = self.parameters.value(parameter);
             text += &format!(", {} {}", parameter.label.to_lowercase(), parameter.text(value.as_ref()));
         }
+        if let Some(part) = self.replicates.and_then(|replicates| replicates.part_text()) {
+            text += &format!(", {part}");
+        }
         text
     }
 
@@ -152,6 +159,7 @@ impl AlgorithmRecord {
         if let Some(span) = self.ascent.as_ref().and_then(|ascent| ascent.switched.last()) {
             rows.push(("Changed while running", format!("{} since step {}", span.tuning, span.from_subiteration)));
         }
+        rows.extend(self.replicates.map(|replicates| ("Error bars", replicates.text())));
         if let Some(em) = &self.em {
             rows.push(("Start image", em.start_image.clone()));
             if em.racy_sensitivity {

@@ -100,6 +100,9 @@ pub enum ImageKind {
     Reconstruction,
     /// Aᵀ (m ⊙ q) of projection data q.
     Backprojection,
+    /// Standard deviation of each voxel between the replicates of a reconstruction.
+    #[strum(serialize = "standard deviation between replicates")]
+    Deviation,
     /// Attenuation map of CT.
     #[strum(serialize = "attenuation map of CT")]
     AttenuationMap,
@@ -408,7 +411,7 @@ impl Provenance {
     /// Returns it in one line: "OSEM 14 subsets, iteration 3 · axial-runs · deterministic · CPU, 2 threads · post-filter 4 mm".
     pub fn line(&self) -> String {
         let frame = self.data.frame.as_ref().map(FrameRecord::text);
-        let made = [frame, self.algorithm.as_ref().map(AlgorithmRecord::text), self.position()];
+        let made = [self.deviation_text(), frame, self.algorithm.as_ref().map(AlgorithmRecord::text), self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
         parts.extend(self.projector.iter().flat_map(|projector| [projector.name.clone(), projector.accumulation_text()]));
@@ -428,7 +431,8 @@ impl Provenance {
         let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.to_string(), AlgorithmRecord::text);
         let calibration = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
         let program = format!("{} {}", self.program, self.program_version);
-        let made = [filter, frame, Some(algorithm), self.position(), calibration, Some(program), Some(self.device.name.clone())];
+        let (position, device) = (self.position(), Some(self.device.name.clone()));
+        let made = [self.deviation_text(), filter, frame, Some(algorithm), position, calibration, Some(program), device];
         made.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
@@ -437,6 +441,11 @@ impl Provenance {
         let algorithm = self.algorithm.as_ref().map(AlgorithmRecord::text);
         let method = algorithm.map(|algorithm| algorithm + &self.position().map_or_else(String::new, |at| format!(", {at}")));
         ImageDescription { text: self.description(), method, filter_fwhm_mm: self.post_filter_fwhm_mm, pet: self.pet.clone() }
+    }
+
+    /// Returns the name of an image of standard deviations.
+    fn deviation_text(&self) -> Option<String> {
+        (self.made == ImageKind::Deviation).then(|| self.made.to_string())
     }
 
     /// Returns the progress of the reconstruction as text; `None` for an image that was not reconstructed.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::prepared::{Prepared, check_start_image, coarse_for_tof, of_group, race_warning};
 use crate::coded::Coded as _;
 use crate::data::Counts;
-use crate::operator::{Accumulation, OperatorError};
+use crate::operator::{Accumulation, OperatorError, Subset};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds};
 use crate::plan::error::SetupError;
@@ -16,7 +16,7 @@ use crate::plan::problem::SetupProblem;
 use crate::plan::projector::settings::ProjectorSettings;
 use crate::plan::projector::system::System;
 use crate::plan::simulation::tubes::placeholder;
-use crate::recon::{Additions, ReconError, check_poisson_data, corrections_per_datum};
+use crate::recon::{Additions, MeasuredValues, ReconError, check_poisson_data, corrections_per_datum};
 use crate::task::Task;
 
 impl RunSettings {
@@ -75,7 +75,8 @@ fn needs_of(chosen: &OpenedDevices, counts: &Counts, settings: &RunSettings) -> 
     let corrections = corrections_per_datum(counts, num_tof);
     MemoryNeeds::of(chosen.members.iter().map(|(system, _)| {
         let accumulation = settings.accumulation_on(&**system);
-        let bytes = system.memory_bytes(corrections, settings.num_subsets, accumulation) + settings.further_image_bytes();
+        let bytes = system.memory_bytes(corrections, settings.num_subsets, accumulation);
+        let bytes = bytes + settings.further_bytes(system.data().len(Subset::ALL));
         (bytes, system.free_memory())
     }))
 }
@@ -117,6 +118,10 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task:
     let needs = needs_of(&chosen, counts, settings);
     check_needs(&needs, device, counts, settings, &[])?;
     let counts = &settings.tof.of(counts)?;
+    let bootstrap = settings.bootstrap();
+    if let Some(bootstrap) = bootstrap {
+        bootstrap.check(&MeasuredValues::from(counts).prompts).map_err(ReconError::from)?;
+    }
     let (entry, device) = (chosen.entry, chosen.device());
     let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
     let accumulation = settings.accumulation_on(&**system);
@@ -136,7 +141,8 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task:
     let mut algorithms = Vec::with_capacity(members.len());
     for (system, team) in members {
         let init = settings.init.as_deref();
-        algorithms.push((system.algorithm(settings.spec()?, counts.into(), num_subsets, additions, init)?, team));
+        let values = MeasuredValues { bootstrap, ..counts.into() };
+        algorithms.push((system.algorithm(settings.spec()?, values, num_subsets, additions, init)?, team));
     }
     let names = [device, entry.name.to_owned()];
     Ok(Prepared { notices, ..Prepared::new(job, of_group(algorithms)?, names, accumulation, &needs, secs_per_iteration) })

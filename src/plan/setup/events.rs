@@ -246,6 +246,7 @@ fn bytes_of(platform: &dyn Platform, share: Shard, list: &EventList, settings: &
         prompts: Arc::default(),
         multiplicative: terms(list.has_factors()),
         additive: terms(!list.prompts.additive.is_empty()),
+        bootstrap: None,
     };
     // On every device in the order in which the events are taken, and so copied.
     let arrays = Arrays {
@@ -262,7 +263,7 @@ fn bytes_of(platform: &dyn Platform, share: Shard, list: &EventList, settings: &
     let scratch = 4 * image_len as u64 * if platform.has_own_memory() { 3 } else { 8 };
     // Images between the steps of a resolution model, and the one that is projected.
     let scratch = scratch + if settings.psf.is_some() { 4 * 3 * image_len as u64 } else { 0 };
-    arrays.bytes(settings.num_subsets, accumulation, scratch) + settings.further_image_bytes() + of_event * num
+    arrays.bytes(settings.num_subsets, accumulation, scratch) + settings.further_bytes(num as usize) + of_event * num
 }
 
 /// Returns the memory of each device's share.
@@ -330,6 +331,7 @@ impl Parts<'_> {
                 multiplicative: factors,
                 additive: (!additive.is_empty()).then_some(additive),
                 total_additive: list.total_additive,
+                bootstrap: settings.bootstrap(),
             },
             psf: settings.psf.as_ref(),
             sensitivity,

@@ -140,6 +140,7 @@ impl Job {
             return Err(SetupProblem::Iterations);
         }
         settings.num_subsets = settings.subsets_in_use();
+        settings.replicates = settings.replicates.map(|replicates| replicates.checked(self)).transpose()?;
         if let Some(grid) = self.data().images().and_then(|series| series.grid()) {
             settings.grid = grid.clone();
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::prepared::{Prepared, check_start_image, race_warning};
 use crate::algebra::{RingBasis, Simd};
 use crate::data::{Notice, PairCounts, ResponseMatrix};
-use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence};
+use crate::operator::{Accumulation, CrystalPairs, DataSpace as _, OperatorError, Residence, Subset};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, MemoryNeeds, check_image};
 use crate::plan::error::SetupError;
@@ -17,7 +17,7 @@ use crate::plan::problem::SetupProblem;
 use crate::plan::projector::system::MATRIX_ACCUMULATION;
 use crate::plan::simulation::default_matrix::placeholder;
 use crate::plan::simulation::matrix::{check_basis, crystal_pairs, ring_basis};
-use crate::recon::{Additions, DataProblem, ReconError};
+use crate::recon::{Additions, DataProblem, MeasuredValues, ReconError};
 use crate::scanner::find_ring;
 use crate::task::Task;
 
@@ -47,7 +47,8 @@ pub(in crate::plan) fn prepare_on(
     let names = [system.device().to_owned(), projector(matrix)];
     let sensitivity_accumulation = system.default_accumulation();
     let additions = Additions { accumulation, sensitivity_accumulation, racy_sensitivity: false };
-    let algorithm = system.algorithm(settings.spec()?, pairs.into(), 1, additions, settings.init.as_deref())?;
+    let values = MeasuredValues { bootstrap: settings.bootstrap(), ..pairs.into() };
+    let algorithm = system.algorithm(settings.spec()?, values, 1, additions, settings.init.as_deref())?;
     Ok(Prepared { notices, ..Prepared::new(job, algorithm, names, accumulation, &needs, secs_per_iteration) })
 }
 
@@ -101,6 +102,7 @@ impl MemoryRequirement {
         let arrays =
             Arrays { are_copied, image_len: image.cells().len(), grid: &settings.grid, data: &data, corrections_per_datum: 0.0 };
         let (bytes, residence) = platform.matrix_need(matrix, &data, accumulation, &arrays);
+        let bytes = bytes + settings.further_bytes(data.len(Subset::ALL));
         Ok(Self { image, data, accumulation, bytes, residence, free })
     }
 }

@@ -105,6 +105,7 @@ fn model(num_subsets: usize) -> ProjectionModel<Host, Dense, Dense> {
         prompts: Arc::new(COUNTS.map(f32::from).to_vec()),
         multiplicative: None,
         additive: Some(Factors::PerDatum(Arc::new(vec![0.5; NUM_DATA]))),
+        bootstrap: None,
     };
     ProjectionModel::new(&mut Host, Dense, Dense, counts, num_subsets).unwrap()
 }

@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 
 use egui::{Color32, RichText, Ui};
-use egui_plot::{LineStyle, Plot, PlotTransform, PlotUi, VLine};
+use egui_plot::{FilledArea, LineStyle, Plot, PlotTransform, PlotUi, VLine};
 
 use super::plot_options::{PlotAction, PlotToSave};
 use super::plots_view::PlotsView;
 use crate::data::ValueScale;
 use crate::report;
-use crate::ui::run::curves::{Curves, Pieces, Series};
+use crate::ui::run::curves::{Curves, MeanBand, Pieces, Series};
 use crate::ui::run::live::Mark;
 use crate::ui::widgets::format;
 use crate::ui::widgets::picture_area::PictureArea;
@@ -175,6 +175,27 @@ impl CurvesUi<'_, '_> {
         let positions = self.axes.positions(&points);
         self.ends.extend(positions.last().map(|last| End { name: name.to_owned(), colour, position: *last }));
         plot::curve(self.plot, name, &positions, colour, width);
+    }
+
+    /// Draws the mean of a ROI within a band of one standard deviation to either side.
+    pub fn band(&mut self, band: &MeanBand) {
+        let side = |sign: f64| -> Vec<[f64; 2]> {
+            let points: Vec<[f64; 2]> = band.points.iter().map(|[at, mean, sd]| [*at, mean + sign * sd]).collect();
+            self.axes.positions(&self.scaled(&points))
+        };
+        let [low, high] = [-1.0, 1.0].map(side);
+        let x: Vec<f64> = low.iter().map(|point| point[0]).collect();
+        let [low, high] = [low, high].map(|points| points.into_iter().map(|point| point[1]).collect::<Vec<f64>>());
+        if x.len() > 1 && low.len() == high.len() {
+            self.plot
+                .add(FilledArea::new(format!("{} ± SD", band.name), &x, &low, &high).fill_color(band.colour.gamma_multiply(0.2)));
+        }
+        for (name, sign) in [(format!("{} + SD", band.name), 1.0), (format!("{} − SD", band.name), -1.0)] {
+            let points: Vec<[f64; 2]> = band.points.iter().map(|[at, mean, sd]| [*at, mean + sign * sd]).collect();
+            self.record(&name, false, &self.scaled(&points).into_owned());
+        }
+        let means: Vec<[f64; 2]> = band.points.iter().map(|[at, mean, _]| [*at, *mean]).collect();
+        self.curve(&band.name, &means, band.colour, 1.8);
     }
 
     /// Draws a curve with gaps; its name is at the last piece.

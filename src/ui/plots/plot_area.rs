@@ -109,10 +109,11 @@ fn head_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
 
 /// Draws the selected curves of the contrast: recovery over iterations or noise, or contrast-to-noise ratio.
 fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
+    let chosen = Some(view.options.contrast).filter(|chosen| chosen.is_of(view.curves)).unwrap_or_default();
     head_ui(ui, |ui| {
-        for &contrast in ContrastCurves::VARIANTS {
+        for &contrast in ContrastCurves::VARIANTS.iter().filter(|contrast| contrast.is_of(view.curves)) {
             let [words, help] = contrast.text();
-            let is_chosen = view.options.contrast == contrast;
+            let is_chosen = chosen == contrast;
             if ui.selectable_label(is_chosen, words).on_hover_text(help).clicked() {
                 actions.push(view.edit(|options| options.contrast = contrast));
             }
@@ -120,7 +121,11 @@ fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
         unfiltered_ui(view, ui);
     });
     let missing = contrast_hint(view.rois);
-    match view.options.contrast {
+    match chosen {
+        ContrastCurves::Means => {
+            let plot = CurvePlot::new(view, "means", "means", view.scale.label()).in_unit(view.scale);
+            plot.show(ui, actions, move |curves| view.curves.mean_bands.iter().for_each(|band| curves.band(band)));
+        }
         ContrastCurves::Recovery => {
             let plot = CurvePlot::new(view, "contrast", "contrast recovery", "%").including([0.0, 10.0]);
             rois_ui(plot, view.curves.recovery.is_empty().then_some(missing), |of| &of.recovery, ui, actions);

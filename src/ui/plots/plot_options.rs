@@ -45,6 +45,8 @@ pub enum ContrastCurves {
     AgainstNoise,
     /// Contrast-to-noise ratio against the iterations.
     ToNoise,
+    /// Means of the ROIs with their standard deviations between replicates.
+    Means,
 }
 
 impl ContrastCurves {
@@ -57,7 +59,16 @@ impl ContrastCurves {
                 "Contrast recovery against background noise-to-signal ratio: the trajectory of each ROI over the iterations. Click to show that iterate",
             ],
             ContrastCurves::ToNoise => ["CNR", format::CNR_HELP],
+            ContrastCurves::Means => [
+                "Mean ± SD",
+                "Mean of each ROI with a band of its standard deviation between the replicates of the data. The noise of randoms and scatter estimates is not included",
+            ],
         }
+    }
+
+    /// Returns true if a run has these curves.
+    pub fn is_of(self, curves: &Curves) -> bool {
+        self != ContrastCurves::Means || !curves.mean_bands.is_empty()
     }
 }
 

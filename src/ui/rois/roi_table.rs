@@ -5,7 +5,8 @@ use egui::{RichText, Sense, Ui};
 use super::action::{RoiAction, RoiEdit};
 use super::measured::{contrast_to_noise_refusal, recovery_refusal};
 use super::roi_view::{RoiView, SecondNumbers};
-use crate::data::{Roi, RoiRole};
+use crate::data::{Roi, RoiRole, ValueScale};
+use crate::measure::uncertainty_of_deviation;
 use crate::session::RoiNumbers;
 use crate::ui::widgets::elided::{fitted_of, text_width};
 use crate::ui::widgets::format;
@@ -82,6 +83,9 @@ const SECOND_WIDTH: f32 = 76.0;
 /// Smallest width of the names if other columns are cut, as a fraction of the table's width.
 const MIN_NAME_PART: f32 = 0.28;
 
+/// Width of means with their standard deviations, points.
+const WITH_DEVIATION_WIDTH: f32 = 104.0;
+
 /// Width of the square in the colour of the region, with its gap, points.
 const SQUARE_WIDTH: f32 = 14.0;
 
@@ -104,6 +108,9 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     if view.second.is_some() {
         widths.insert(SECOND, SECOND_WIDTH);
     }
+    if view.deviations.is_some() {
+        widths[1] = WITH_DEVIATION_WIDTH;
+    }
     widths[0] = name_width(view, width_of(&widths), ui);
     let sheet = Sheet {
         id: "roi table",
@@ -120,7 +127,7 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
         let place = column - usize::from(view.second.is_some() && column > SECOND);
         match (row, second) {
             (None, Some(second)) => second_head_ui(second, ui),
-            (None, None) => head_ui(&COLUMNS[place], view.scale.label(), ui),
+            (None, None) => head_ui(&COLUMNS[place], view.scale.label(), deviation_help(view).filter(|_| place == 1), ui),
             (Some(row), _) if column == 0 => name_ui(view, row, ui, actions),
             (Some(row), Some(second)) => second_ui(second, row, &view.rois()[row].name, ui),
             (Some(row), None) => {
@@ -145,8 +152,8 @@ fn name_width(view: &RoiView, others: f32, ui: &Ui) -> f32 {
 }
 
 /// Draws the head of a column, and below it a unit that differs from the head.
-fn head_ui(column: &NumberColumn, image: &str, ui: &mut Ui) {
-    let help = column.tooltip(image);
+fn head_ui(column: &NumberColumn, image: &str, more: Option<String>, ui: &mut Ui) {
+    let help = column.tooltip(image) + &more.unwrap_or_default();
     ui.vertical(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         let head = egui::Label::new(RichText::new(column.head).small().weak()).extend();
@@ -156,6 +163,16 @@ fn head_ui(column: &NumberColumn, image: &str, ui: &mut Ui) {
             ui.add(egui::Label::new(RichText::new(unit).size(UNIT_TEXT).weak()).extend()).on_hover_text(&help);
         }
     });
+}
+
+/// Returns the meaning of the standard deviations of means.
+fn deviation_help(view: &RoiView) -> Option<String> {
+    let (_, num) = view.deviations.as_ref()?;
+    Some(format!(
+        ". ± standard deviation of the mean between {num} replicates of the data, each known to ± {:.0} %; the noise of randoms and \
+         scatter estimates is not included",
+        100.0 * uncertainty_of_deviation(*num)
+    ))
 }
 
 /// Draws the head of the column of the second image.
@@ -226,8 +243,12 @@ impl Cell {
     fn show(&self, head: &str, roi: &str, ui: &mut Ui) {
         let response = ui.add(egui::Label::new(RichText::new(&self.text).small()).extend());
         // The accessible name of numbers that may be missing contains column and region.
-        if let "recovery" | "CNR" = head {
-            let head = if head == "recovery" { "Recovery" } else { head };
+        if let "recovery" | "CNR" | "mean" = head {
+            let head = match head {
+                "recovery" => "Recovery",
+                "mean" => "Mean",
+                head => head,
+            };
             let label = format!("{head} of {roi}: {}", self.text);
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
         }
@@ -251,8 +272,9 @@ fn cells(view: &RoiView, index: usize) -> [Cell; COLUMNS.len() - 1] {
     let scaled = |value: Option<f64>| Cell::value(value.map(|value| view.scale.value(value)));
     let end = |value: f32| scaled(n.mean.map(|_| f64::from(value)));
     let [recovery, contrast_to_noise] = contrasts(view.rois(), roi, n);
+    let deviation = view.deviations.as_ref().and_then(|(deviations, _)| *deviations.get(index)?);
     [
-        scaled(n.mean),
+        mean(n.mean, deviation, view.scale),
         scaled(n.sd),
         recovery,
         format::percent(n.nsr).into(),
@@ -264,6 +286,14 @@ fn cells(view: &RoiView, index: usize) -> [Cell; COLUMNS.len() - 1] {
         end(n.min),
         n.num_voxels.to_string().into(),
     ]
+}
+
+/// Returns the cell of a mean, with its standard deviation between replicates if it is known.
+fn mean(mean: Option<f64>, deviation: Option<f64>, scale: ValueScale) -> Cell {
+    match mean.zip(deviation) {
+        Some((mean, deviation)) => [mean, deviation].map(|value| format::value(scale.value(value))).join(" ± ").into(),
+        None => Cell::value(mean.map(|value| scale.value(value))),
+    }
 }
 
 /// Returns recovery and contrast-to-noise ratio of a region, or the reasons of their absence.

@@ -11,6 +11,9 @@ pub struct RoiView<'a> {
     pub state: &'a RoiState,
     /// Their numbers in the displayed image.
     pub table: &'a TableCache,
+    /// Standard deviations of their means between replicates, in the order of the regions, and the number of replicates; `None` of an
+    /// image without them.
+    pub deviations: Option<(Vec<Option<f64>>, usize)>,
     /// Scale of the displayed values.
     pub scale: ValueScale,
     /// Voxel size of the image, mm.

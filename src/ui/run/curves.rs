@@ -28,6 +28,17 @@ pub struct Series {
     pub points: Vec<[f64; 2]>,
 }
 
+/// Mean of a ROI with its standard deviation between replicates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeanBand {
+    /// Name of the ROI.
+    pub name: String,
+    /// Colour of the ROI.
+    pub colour: Color32,
+    /// (iterations, mean, standard deviation).
+    pub points: Vec<[f64; 3]>,
+}
+
 /// Contrast recovery of a ROI against noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
@@ -86,6 +97,8 @@ pub struct Curves {
     pub num_halved: Vec<[f64; 2]>,
     /// Mean of each ROI, for runs without likelihood.
     pub mean: Vec<Series>,
+    /// Mean of each ROI with its standard deviation, for runs with replicates.
+    pub mean_bands: Vec<MeanBand>,
     /// Loss of each step's backprojection to the race condition, %; a piece for each series of non-atomic steps.
     pub lost: Pieces,
     /// Loss of a backprojection of ones, %.
@@ -200,6 +213,8 @@ impl Curves {
         let mut recovery = nsr.clone();
         let mut contrast_to_noise = nsr.clone();
         let mut mean_value = nsr.clone();
+        let band = |roi: &Roi| MeanBand { name: roi.name.clone(), colour: theme::roi_colour(roi), points: Vec::new() };
+        let mut mean_bands: Vec<MeanBand> = branch.rois.iter().map(band).collect();
         let trajectory = |roi: &Roi| Trajectory { name: roi.name.clone(), colour: theme::roi_colour(roi), points: Vec::new() };
         let mut against_noise: Vec<Trajectory> = branch.rois.iter().map(trajectory).collect();
         for point in steps.iter().filter_map(|step| branch.points.get(step)) {
@@ -217,6 +232,9 @@ impl Curves {
                 if let Some(value) = n.mean.filter(|_| !live.iteration_scheme().has_likelihood) {
                     mean_value[index].points.push([at, value]);
                 }
+                if let Some((mean, deviation)) = n.mean.zip(point.deviation(index)) {
+                    mean_bands[index].points.push([at, mean, deviation]);
+                }
                 if let Some(value) = n.nsr.filter(|_| role == RoiRole::Background) {
                     nsr[index].points.push([at, 100.0 * value]);
                 }
@@ -231,6 +249,7 @@ impl Curves {
             }
         }
         if !is_earlier {
+            self.mean_bands.extend(mean_bands.into_iter().filter(|band| !band.points.is_empty()));
             self.against_noise.extend(against_noise.into_iter().filter(|trajectory| !trajectory.points.is_empty()));
         }
         add_new(&mut self.nsr, nsr);

@@ -210,14 +210,18 @@ impl LiveRun {
                 }
             }
             EventKind::Iterate(report) => self.add_iterate(report),
-            EventKind::Remeasured { branch, points } => {
+            EventKind::Remeasured { branch, points, deviations } => {
                 let is_new = self.rois.add_remeasured(*branch, points);
+                if let Some((subiteration, deviations)) = deviations {
+                    self.rois.add_deviations(*branch, *subiteration, deviations);
+                }
                 self.mark_edit(is_new);
             }
             EventKind::Compared { points, .. } => {
                 self.comparisons.extend(points.iter().map(|point| (point.subiteration, *point)));
                 limit(&mut self.comparisons, |_| false);
             }
+            EventKind::Deviation(_) => {}
             EventKind::Profiled { line, points } => self.peaks.add(*line, points),
             EventKind::Explained { subiteration, explained } => {
                 if let Some(record) = &mut self.record {
@@ -406,6 +410,7 @@ mod tests {
             elapsed: Duration::from_millis(500 * subiteration as u64),
             branch: 1,
             roi_sums: Vec::new(),
+            roi_deviations: Vec::new(),
         };
         Event { run: 3, kind: EventKind::Iterate(Box::new(report)) }
     }
@@ -446,7 +451,10 @@ mod tests {
         let mut live = LiveRun::requested(3, 1, &[], false);
         live.apply(&report(1, Accumulation::Atomic));
         live.begin_branch(2, &[]);
-        live.apply(&Event { run: 3, kind: EventKind::Remeasured { branch: 2, points: vec![(1, 1, Vec::new())] } });
+        live.apply(&Event {
+            run: 3,
+            kind: EventKind::Remeasured { branch: 2, points: vec![(1, 1, Vec::new())], deviations: None },
+        });
         live.apply(&report(2, Accumulation::Atomic));
         // The second report was measured for the first branch, before the solver knew of the edit.
         assert_eq!(live.rois.newest_first().map(|branch| branch.points.len()).collect::<Vec<_>>(), [2, 2]);

@@ -16,17 +16,28 @@ pub struct RoiPoint {
     pub subiteration: usize,
     /// Sums in the order of the branch's ROIs; `None` for a ROI that was not measured at its present position.
     pub sums: Vec<Option<RoiSums>>,
+    /// Standard deviations of their means between replicates, in the same order; empty without replicates.
+    pub deviations: Vec<Option<f64>>,
 }
 
 impl RoiPoint {
-    fn new(iteration: usize, subiteration: usize, sums: &[RoiSums]) -> Self {
-        Self { iteration, subiteration, sums: sums.iter().copied().map(Some).collect() }
+    fn new(iteration: usize, subiteration: usize, sums: &[RoiSums], deviations: &[Option<f64>]) -> Self {
+        Self { iteration, subiteration, sums: sums.iter().copied().map(Some).collect(), deviations: deviations.to_vec() }
+    }
+
+    /// Returns the standard deviation of the mean of a ROI between replicates.
+    pub fn deviation(&self, index: usize) -> Option<f64> {
+        self.deviations.get(index).copied().flatten()
     }
 
     /// Returns the sums of the ROIs with these indices.
     fn of_rois(&self, indices: &[Option<usize>]) -> Self {
         let sums = indices.iter().map(|index| *self.sums.get((*index)?)?);
-        Self { sums: sums.collect(), ..*self }
+        let deviations = match self.deviations.is_empty() {
+            true => Vec::new(),
+            false => indices.iter().map(|index| self.deviation((*index)?)).collect(),
+        };
+        Self { sums: sums.collect(), deviations, ..*self }
     }
 
     /// True if every ROI was measured.
@@ -54,7 +65,13 @@ pub struct Branch {
 }
 
 impl Branch {
-    fn insert(&mut self, point: RoiPoint) {
+    fn insert(&mut self, mut point: RoiPoint) {
+        // Stored iterates, which are measured again, have no replicates: standard deviations stay.
+        if point.deviations.is_empty()
+            && let Some(before) = self.points.remove(&point.subiteration)
+        {
+            point.deviations = before.deviations;
+        }
         self.points.insert(point.subiteration, point);
         limit(&mut self.points, |point| !point.is_complete());
     }
@@ -70,6 +87,9 @@ impl Branch {
             for (step, point) in &mut self.points {
                 if let Some(sums) = point.sums.get_mut(index) {
                     *sums = source.and_then(|(before, index)| *before.points.get(step)?.sums.get(index)?);
+                }
+                if let Some(deviation) = point.deviations.get_mut(index) {
+                    *deviation = source.and_then(|(before, index)| before.points.get(step)?.deviation(index));
                 }
             }
         }
@@ -170,16 +190,28 @@ impl RoiBranches {
     pub fn add_remeasured(&mut self, branch: u64, points: &[(usize, usize, Vec<RoiSums>)]) -> bool {
         let is_new = self.begin_draft(branch);
         if let Some(branch) = self.branches.get_mut(&branch) {
-            points.iter().for_each(|(iteration, step, sums)| branch.insert(RoiPoint::new(*iteration, *step, sums)));
+            points.iter().for_each(|(iteration, step, sums)| branch.insert(RoiPoint::new(*iteration, *step, sums, &[])));
         }
         is_new
+    }
+
+    /// Adds the standard deviations of means between replicates of an iterate, whose sums are added before or after.
+    pub fn add_deviations(&mut self, branch: u64, subiteration: usize, deviations: &[Option<f64>]) {
+        let Some(branch) = self.branches.get_mut(&branch) else { return };
+        match branch.points.get_mut(&subiteration) {
+            Some(point) => point.deviations = deviations.to_vec(),
+            None => {
+                let (sums, deviations) = (vec![None; deviations.len()], deviations.to_vec());
+                branch.insert(RoiPoint { iteration: 0, subiteration, sums, deviations });
+            }
+        }
     }
 
     /// Adds the sums of a step to the branch that they were measured for, and those of unmoved ROIs to the branch after it: the
     /// solver may have measured before it received the edit. Returns true if the edit is new.
     pub fn add_step(&mut self, report: &IterateReport) -> bool {
         let is_new = self.begin_draft(report.branch);
-        let point = RoiPoint::new(report.iteration, report.subiteration, &report.roi_sums);
+        let point = RoiPoint::new(report.iteration, report.subiteration, &report.roi_sums, &report.roi_deviations);
         let mut branches = self.branches.range_mut(report.branch..);
         if let Some((_, branch)) = branches.next().filter(|(number, _)| **number == report.branch) {
             if let Some((_, after)) = branches.next()
@@ -198,7 +230,7 @@ impl RoiBranches {
     /// Returns a branch with these points.
     pub fn of_points(rois: &[Roi], points: impl IntoIterator<Item = (usize, Vec<Option<RoiSums>>)>) -> Self {
         let mut branches = Self::new(1, rois);
-        let point = |(step, sums)| (step, RoiPoint { iteration: step, subiteration: step, sums });
+        let point = |(step, sums)| (step, RoiPoint { iteration: step, subiteration: step, sums, deviations: Vec::new() });
         branches.branches.entry(1).or_default().points = points.into_iter().map(point).collect();
         branches
     }
@@ -260,6 +292,22 @@ mod tests {
         branches.add_remeasured(3, &[]);
         assert_eq!(newest(&branches, 1).2, [Some(10.0), Some(90.0)]);
         assert_eq!(newest(&branches, 2).2, [Some(11.0), Some(91.0)]);
+    }
+
+    #[test]
+    fn standard_deviations_stay_with_their_iterate_and_their_rois() {
+        let deviations = |branches: &RoiBranches, step: usize| branches.newest().unwrap().points[&step].deviations.clone();
+        let mut branches = RoiBranches::new(1, &[roi(1.0), roi(2.0)]);
+        branches.add_remeasured(1, &[(1, 1, vec![sums(1.0), sums(2.0)])]);
+        branches.add_deviations(1, 1, &[Some(0.1), Some(0.2)]);
+        branches.add_remeasured(1, &[(1, 1, vec![sums(1.0), sums(2.0)])]);
+        assert_eq!(deviations(&branches, 1), [Some(0.1), Some(0.2)]);
+        // A moved ROI has those of its new place, which may arrive before the sums of a stored iterate.
+        branches.begin(2, &[roi(3.0), roi(2.0)]);
+        assert_eq!(deviations(&branches, 1), [None, Some(0.2)]);
+        branches.add_deviations(2, 2, &[Some(0.3), Some(0.4)]);
+        branches.add_remeasured(2, &[(2, 2, vec![sums(3.0), sums(2.0)])]);
+        assert_eq!((deviations(&branches, 2), newest(&branches, 2).2), (vec![Some(0.3), Some(0.4)], vec![Some(3.0), Some(2.0)]));
     }
 
     #[test]

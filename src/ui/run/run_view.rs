@@ -498,6 +498,22 @@ impl RunView {
         self.derive_curves();
     }
 
+    /// Returns the standard deviations of the means of these ROIs on the displayed image between replicates, and the number of replicates;
+    /// `None` if it has none. They are those without a filter.
+    pub fn roi_deviations(&self, is_unfiltered: bool, rois: &[Roi]) -> Option<(Vec<Option<f64>>, usize)> {
+        let num = self.live.info.as_ref()?.job.settings.replicates?.num;
+        let id = self.shown.id().filter(|id| id.run == self.live.run)?;
+        if self.shown.filter_mm().is_some() && !is_unfiltered {
+            return None;
+        }
+        let branch = self.live.rois.newest()?;
+        let point = branch.points.get(&id.subiteration)?;
+        let is_measured = |(index, roi): (usize, &Roi)| branch.rois.get(index).is_some_and(|measured| measured.covers_same(roi));
+        let deviation = |(index, roi)| point.deviation(index).filter(|_| is_measured((index, roi)));
+        let deviations: Vec<Option<f64>> = rois.iter().enumerate().map(deviation).collect();
+        deviations.iter().any(Option::is_some).then_some((deviations, num))
+    }
+
     /// Updates the curves; those of long runs less often.
     pub fn derive_curves(&mut self) {
         let begin = Instant::now();

@@ -85,6 +85,7 @@ mod tests {
             elapsed: Duration::ZERO,
             branch: 0,
             roi_sums: Vec::new(),
+            roi_deviations: Vec::new(),
         }
     }
 

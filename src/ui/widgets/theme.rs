@@ -116,6 +116,7 @@ const STAGE_COLOURS: [Color32; Stage::COUNT] = [
     Color32::from_rgb(236, 178, 84),
     Color32::from_rgb(96, 150, 80),
     Color32::from_rgb(190, 60, 110),
+    Color32::from_rgb(206, 190, 120),
     Color32::from_rgb(140, 140, 150),
     Color32::from_rgb(126, 96, 170),
 ];

@@ -124,6 +124,7 @@ impl App {
         RoiView {
             state: &self.rois,
             table: &run.table,
+            deviations: run.roi_deviations(self.rois.measure_unfiltered, &self.rois.document.rois),
             scale: self.scale(),
             voxel_mm: run.shown.volume().map(|volume| volume.grid.voxel_mm),
             has_study_rois: self.study.open.as_ref().is_some_and(|open| !open.study.rois.is_empty()),

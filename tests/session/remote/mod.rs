@@ -238,7 +238,7 @@ fn a_run_elsewhere_is_the_run_here_bit_by_bit() {
         let (mut points, begun) = (std::collections::BTreeMap::new(), Instant::now());
         while points.len() < 3 {
             assert!(begun.elapsed() < PATIENCE);
-            if let Ok(Event { kind: EventKind::Remeasured { branch: 2, points: new }, .. }) =
+            if let Ok(Event { kind: EventKind::Remeasured { branch: 2, points: new, .. }, .. }) =
                 session.events().recv_timeout(Duration::from_millis(5))
             {
                 points.extend(new.into_iter().map(|(iteration, _, sums)| (iteration, sums)));

@@ -39,7 +39,7 @@ pub struct UptakeOptions {
     /// Duration of the scan, s.
     ///
     /// Default: that of the list-mode data or of the sinogram header.
-    #[arg(long, value_name = "SECS", value_parser = positive, requires = "calibration")]
+    #[arg(long, value_name = "SECS", value_parser = positive, requires = "use_of_duration")]
     pub duration_secs: Option<f64>,
 
     /// Half-life in s, or the nuclide: C-11, N-13, O-15, F-18, Cu-64, Ga-68, Rb-82, Zr-89, I-124.
@@ -119,10 +119,10 @@ pub struct HalfLife {
 }
 
 impl UptakeOptions {
-    /// Returns true if an option on injection, patient or time was set.
+    /// Returns true if an option on injection, patient or start was set.
     pub fn has_facts(&self) -> bool {
-        let Self { suv, dose_mbq, injected, scan_start, duration_secs, half_life, weight_kg, height_cm, sex, .. } = self;
-        let numbers = [dose_mbq, duration_secs, weight_kg, height_cm].into_iter().any(Option::is_some);
+        let Self { suv, dose_mbq, injected, scan_start, half_life, weight_kg, height_cm, sex, .. } = self;
+        let numbers = [dose_mbq, weight_kg, height_cm].into_iter().any(Option::is_some);
         numbers || suv.is_some() || injected.is_some() || scan_start.is_some() || half_life.is_some() || sex.is_some()
     }
 }

@@ -57,7 +57,9 @@ impl Uptake {
         let corrections = corrections(options, job)?;
         let has_attenuation = corrections.iter().any(|code| code == "ATTN");
         let mut all = Self { calibration: options.calibration, suv: uptake.suv, duration_secs: uptake.duration_secs, scan: None };
-        if uptake.has_facts() {
+        // (The duration alone may be that of error bars.)
+        let has_facts = uptake.has_facts() || (uptake.duration_secs.is_some() && options.calibration.is_some());
+        if has_facts {
             if !has_attenuation {
                 return Err(CliError::arguments(
                     "activity and uptake values need a correction for attenuation: set --attenuation or --ct, or declare it with \
@@ -72,14 +74,14 @@ impl Uptake {
         let unit = scale.map_or(job.iteration_scheme().unit, |scale| scale.unit);
         check_image_unit(&options.output, unit, pet.as_ref())?;
         let (facts, _) = header_facts(job);
-        if let (true, Some(secs)) = (uptake.has_facts(), facts.start_secs.filter(|secs| *secs > 0.0)) {
+        if let (true, Some(secs)) = (has_facts, facts.start_secs.filter(|secs| *secs > 0.0)) {
             let text = format!(
                 "the data begin {secs} s after the start of the scan ('image relative start time (sec)' of their header)"
             );
             notices::print(&[Notice::info(text)]);
         }
         let has_start = uptake.scan_start.is_some() || facts.exam.start.is_some();
-        if uptake.has_facts() && !has_start && FileKind::of(&options.output) == Some(FileKind::DicomSeries) {
+        if has_facts && !has_start && FileKind::of(&options.output) == Some(FileKind::DicomSeries) {
             let text = "the start of the scan is unknown: the DICOM series begins when it is written, and the injection is before \
                         that; set --scan-start";
             notices::print(&[Notice::warning(text)]);

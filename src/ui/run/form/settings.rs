@@ -6,8 +6,8 @@ use crate::data::{Counts, Frames, Psf, SweepSpace, TofBins};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, grid_about_zero};
 use crate::plan::{
-    self, AlgorithmChoice, Data, DataKind, DeviceChoice, Parameters, ProjectorChoice, Rays, ResearchSettings, RunSettings,
-    SetupError, SubsetRule, TofSettings, Traits, Value,
+    self, AlgorithmChoice, Data, DataKind, DeviceChoice, Parameters, ProjectorChoice, REPLICATE_LIMITS, Rays, ReplicateSettings,
+    ResearchSettings, RunSettings, SetupError, SubsetRule, TofSettings, Traits, Value,
 };
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::fields::held_within;
@@ -43,6 +43,8 @@ pub struct SettingsForm {
     pub device: DeviceChoice,
     /// Accumulation; `None` = the device's default.
     pub accumulation: Option<Accumulation>,
+    /// Number of replicates for error bars; `None` = none.
+    pub replicates: Option<usize>,
     /// Time frames of list-mode data as typed ([`Frames`]), reconstructed one after the other; empty: all events in one image.
     pub frames: String,
     /// Settings that only the reproduction of a paper needs.
@@ -111,6 +113,7 @@ impl Default for SettingsForm {
             projector: ProjectorChoice::Auto,
             device: DeviceChoice::Auto,
             accumulation: None,
+            replicates: None,
             frames: String::new(),
             research: ResearchSettings::default(),
             parameters: Parameters::default(),
@@ -153,6 +156,7 @@ impl SettingsForm {
             (*tangential, *axial) = ((*tangential).clamp(1, 16), (*axial).clamp(1, 16));
         }
         self.tof.mash = self.tof.mash.max(1);
+        self.replicates = self.replicates.map(|num| num.clamp(REPLICATE_LIMITS[0], REPLICATE_LIMITS[1]));
         self.psf = self.psf.take().and_then(|psf| psf.checked().ok());
         // Until version 0.1 the form of a sweep had its stages in place of an algorithm.
         if let Some(Value::Name(stages)) = self.parameters.take("stages") {
@@ -252,6 +256,7 @@ impl SettingsForm {
             device: self.device,
             accumulation: self.accumulation,
             research: self.research,
+            replicates: self.replicates.filter(|_| self.algorithm.has_replicates()).map(ReplicateSettings::new),
             ..RunSettings::new(self.algorithm, grid)
         })
     }

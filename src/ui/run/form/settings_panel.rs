@@ -6,14 +6,19 @@ use strum::VariantArray as _;
 use super::devices::{device_in_words, device_menu};
 use super::settings::{Bounds, SettingsForm, psf_text};
 use crate::data::{Psf, TofBins};
+use crate::measure::uncertainty_of_deviation;
 use crate::plan::{
-    AlgorithmChoice, DataKind, Device, Kind, Parameter, PlaneKernel, ProjectorChoice, Rays, TofSettings, Value, projector,
+    AlgorithmChoice, DataKind, Device, Kind, Parameter, PlaneKernel, ProjectorChoice, REPLICATE_LIMITS, Rays, TofSettings, Value,
+    projector,
 };
 use crate::text::counted;
 use crate::ui::widgets::fields::{any_size, menu, name};
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::{format, theme};
+
+/// Replicates where error bars are switched on: their standard deviation is known to 16 %.
+const USUAL_REPLICATES: usize = 20;
 
 /// Input of the rows.
 pub struct SettingsView<'a> {
@@ -74,6 +79,10 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) ->
             parameter_ui(parameter, form, view, ui);
         }
     }
+    if form.algorithm.has_replicates() {
+        view.label(ui, "Error bars", &form.replicates, |form| form.replicates, replicates_text);
+        replicates_ui(&mut form.replicates, ui);
+    }
     size_ui(form, view, axes.shown(), ui);
     voxel_ui(form, view, axes.shown(), ui);
     if form.bounds.is_sweep() {
@@ -100,6 +109,38 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) ->
         research_ui(form, view, ui);
     }
     asked
+}
+
+fn replicates_text(replicates: &Option<usize>) -> String {
+    replicates.map_or_else(|| "none".to_owned(), |num| counted(num, "replicate"))
+}
+
+/// Draws the number of replicates, off by default.
+fn replicates_ui(replicates: &mut Option<usize>, ui: &mut Ui) {
+    let [min, max] = REPLICATE_LIMITS;
+    let num = replicates.unwrap_or(USUAL_REPLICATES);
+    let help = format!(
+        "Carries replicates of the data along: counts drawn as if the scan were repeated. Their standard deviation is known to ± {:.0} %. \
+         Each takes the time of the run again; the noise of randoms and scatter estimates is not included. Default: off",
+        100.0 * uncertainty_of_deviation(num)
+    );
+    ui.horizontal(|ui| {
+        let mut is_on = replicates.is_some();
+        let response = ui.checkbox(&mut is_on, "");
+        response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_on, "Set Error bars"));
+        if response.on_hover_text(&help).changed() {
+            *replicates = is_on.then_some(USUAL_REPLICATES);
+        }
+        match replicates {
+            Some(num) => {
+                let response = ui.add(DragValue::new(num).range(min..=max).suffix(" replicates"));
+                name(&response, "Error bars");
+                response.on_hover_text(help);
+            }
+            None => _ = ui.label("off").on_hover_text(help),
+        }
+    });
+    ui.end_row();
 }
 
 fn algorithm_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {

@@ -1,0 +1,95 @@
+//! Error bars of a run: replicates of its measured data.
+
+use super::Job;
+use super::data::Data;
+use crate::plan::algorithms::registry::AlgorithmChoice;
+use crate::plan::algorithms::traits::Traits;
+use crate::plan::problem::SetupProblem;
+use crate::recon::Bootstrap;
+use crate::text::counted;
+
+/// Smallest and largest number of replicates: a standard deviation needs two.
+pub const REPLICATE_LIMITS: [usize; 2] = [2, 1000];
+
+/// Replicates that a run carries along.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ReplicateSettings {
+    /// Number of replicates, within [`REPLICATE_LIMITS`].
+    pub num: usize,
+    /// Seed of all that is drawn.
+    pub seed: u64,
+    /// Time of the scan as if only that had been measured, s; `None` = all of it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub as_if_secs: Option<f64>,
+    /// Duration of the scan, s; `None` = that of the data.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub scan_secs: Option<f64>,
+}
+
+impl ReplicateSettings {
+    /// Returns so many replicates of the whole scan.
+    pub fn new(num: usize) -> Self {
+        Self { num, seed: 1, as_if_secs: None, scan_secs: None }
+    }
+
+    /// Returns the part of the scan's time as text, if it is not all of it.
+    pub fn part_text(&self) -> Option<String> {
+        let as_if_secs = self.as_if_secs?;
+        let of_scan = self.scan_secs.map_or_else(String::new, |secs| format!(" of {secs}"));
+        Some(format!("as if scanned for {as_if_secs}{of_scan} s"))
+    }
+
+    /// Returns all settings as text.
+    pub fn text(&self) -> String {
+        let part = self.part_text().map_or_else(String::new, |text| format!(", {text}"));
+        format!("{}, seed {}{part}", counted(self.num, "replicate"), self.seed)
+    }
+
+    /// Returns the same with the duration of the data of a job, where they need one.
+    ///
+    /// # Errors
+    /// A number out of range, an algorithm or data without replicates, a time that is unknown or longer than the scan.
+    pub(in crate::plan) fn checked(self, job: &Job) -> Result<Self, SetupProblem> {
+        let [min, max] = REPLICATE_LIMITS;
+        if !(min..=max).contains(&self.num) {
+            return Err(SetupProblem::Replicates { num: self.num, limits: REPLICATE_LIMITS });
+        }
+        let (algorithm, is_growing) = (job.settings.algorithm, job.data().growing_list().is_some());
+        if !algorithm.has_replicates() || is_growing {
+            let traits = Traits { kind: job.data().kind(), ..Traits::default() };
+            let suitable = AlgorithmChoice::all_for(traits).filter(|choice| choice.has_replicates() && !is_growing);
+            let suitable = suitable.map(AlgorithmChoice::key).collect();
+            return Err(SetupProblem::NoReplicates { algorithm: algorithm.key(), suitable });
+        }
+        let Some(as_if_secs) = self.as_if_secs else { return Ok(Self { scan_secs: None, ..self }) };
+        let scan_secs = self.scan_secs.or_else(|| job.duration_secs()).filter(|secs| *secs > 0.0);
+        let scan_secs = scan_secs.ok_or(SetupProblem::UnknownDuration)?;
+        if as_if_secs > 0.0 && as_if_secs <= scan_secs {
+            return Ok(Self { scan_secs: Some(scan_secs), ..self });
+        }
+        Err(SetupProblem::LongerScan { as_if_secs, scan_secs })
+    }
+
+    /// Returns the counts to draw, of settings that were checked.
+    pub(in crate::plan) fn bootstrap(&self) -> Bootstrap {
+        let share = self.as_if_secs.zip(self.scan_secs).map_or(1.0, |(as_if_secs, scan_secs)| as_if_secs / scan_secs);
+        Bootstrap { num: self.num, seed: self.seed, share }
+    }
+}
+
+impl Job {
+    /// Returns the duration of the scan or of the frame that is reconstructed, s, if the data contain it.
+    pub fn duration_secs(&self) -> Option<f64> {
+        match self.data() {
+            Data::Counts(counts) => counts.facts.duration_secs,
+            Data::Events { list, .. } => {
+                let ms = match &self.settings.frame_ms {
+                    Some(frame_ms) => list.frame_time(frame_ms).duration_ms,
+                    None => list.time.duration_ms(&list.facts),
+                };
+                (ms > 0).then_some(ms as f64 / 1e3)
+            }
+            Data::Pairs(_) | Data::Sweep(_) | Data::Images(_) => None,
+        }
+    }
+}
