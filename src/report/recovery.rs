@@ -118,6 +118,11 @@ impl<'a> RecoverySearch<'a> {
         Self { standard, points, verdicts, best }
     }
 
+    /// Returns each setting with its verdict, if it was measured.
+    pub fn settings(&self) -> impl Iterator<Item = (&RecoveryPoint, Option<&Verdict>)> {
+        self.points.iter().zip(self.verdicts.iter().map(Option::as_ref))
+    }
+
     /// Returns true if a setting complies.
     pub fn has_compliant(&self) -> bool {
         self.best.is_some_and(|(_, complies)| complies)

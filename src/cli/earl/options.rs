@@ -11,7 +11,7 @@ use crate::cli::shared::outputs::Files;
 use crate::cli::shared::standards::{is_file, standard};
 use crate::data::{RecoveryQuantity, RecoveryStandard};
 use crate::io::recovery::built_in;
-use crate::session::RecoveryQuery;
+use crate::session::{RecoveryQuery, RoiSet};
 
 /// Options of `reconstruct` without an effect here, by their identifiers: written images, several images, other data.
 pub const OTHERS: &[&str] = &[
@@ -129,7 +129,7 @@ impl EarlOptions {
         RecoveryQuery {
             filters_mm,
             activity_ratio: Some(self.ratio),
-            rois: Vec::new(),
+            rois: RoiSet::default(),
             with_peak: standards.iter().any(|standard| standard.has(RecoveryQuantity::Peak)),
         }
     }

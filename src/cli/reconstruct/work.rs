@@ -113,6 +113,7 @@ impl<'a> Work<'a> {
             EventKind::Remeasured { .. }
             | EventKind::Compared { .. }
             | EventKind::Profiled { .. }
+            | EventKind::Recovered { .. }
             | EventKind::Paused
             | EventKind::Resumed => {}
         }

@@ -1,7 +1,10 @@
 //! Search for the post-filters after which an iterate complies with a standard of recovery coefficients.
 
+pub(super) mod search;
+
+use super::RoiSet;
 use crate::coded::Problem;
-use crate::data::{Roi, Volume};
+use crate::data::Volume;
 use crate::measure::nema::{NemaError, NemaKnown, Recovery, RecoveryRegions, find};
 use crate::recon::gaussian_filter;
 
@@ -12,8 +15,8 @@ pub struct RecoveryQuery {
     pub filters_mm: Vec<f64>,
     /// True activity ratio of the spheres to the background.
     pub activity_ratio: Option<f64>,
-    /// Regions: circles of the template are measured where they lie.
-    pub rois: Vec<Roi>,
+    /// Regions: circles of the template are measured where they lie. Their edit numbers the query.
+    pub rois: RoiSet,
     /// True if peaks are measured.
     pub with_peak: bool,
 }
@@ -25,7 +28,7 @@ impl RecoveryQuery {
     /// No phantom, cold spheres, no ratio.
     pub fn regions(&self, volume: &Volume) -> Result<RecoveryRegions, NemaError> {
         let found = find(volume, &NemaKnown::default())?;
-        let placement = found.with_rois(&self.rois).unwrap_or(found);
+        let placement = found.with_rois(&self.rois.rois).unwrap_or(found);
         RecoveryRegions::new(&placement, &volume.grid, self.activity_ratio)
     }
 
