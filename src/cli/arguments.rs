@@ -8,6 +8,7 @@ use crate::cli::attenuation;
 use crate::cli::bench;
 use crate::cli::connect;
 use crate::cli::convert;
+use crate::cli::earl;
 use crate::cli::histogram;
 use crate::cli::inspect;
 use crate::cli::manual;
@@ -88,6 +89,11 @@ pub enum CliCommand {
     Matrix(simulate::matrix::MatrixOptions),
     /// Measures NEMA image quality (NU 2 body phantom, NU 4 small-animal phantom).
     Nema(inspect::nema::NemaOptions),
+    /// Finds iterations and post-filters that comply with a standard of PET image quality (EARL).
+    ///
+    /// Reconstructs a scan of the NEMA NU 2 phantom with six hot spheres, and measures the image of every iteration after every
+    /// post-filter. Exit code 1 if no setting complies.
+    Earl(Box<earl::EarlOptions>),
     /// Sends DICOM files to a node of the network (PACS).
     Send(send::SendOptions),
     /// Runs the server of a remote window (started by tomoscope --connect).

@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory as _, Error, FromArgMatches as _, Subcommand as _};
 
 use crate::cli::arguments::{Cli, CliCommand};
+use crate::cli::earl::OTHERS;
 use crate::cli::reconstruct::parameter_options::{algorithms_with, kinds_of};
 use crate::io::FileKind;
 use crate::io::formats::filled;
@@ -74,6 +75,7 @@ fn with_negative_numbers(arg: Arg) -> Arg {
 }
 
 fn with_heading(command: &str, arg: Arg) -> Arg {
+    let arg = if command == "earl" && is_of_reconstruct_only(arg.get_id().as_str()) { arg.hide(true) } else { arg };
     let heading = heading(command, arg.get_id().as_str());
     match heading {
         Some(heading) if !arg.is_positional() => arg.help_heading(heading),
@@ -85,10 +87,21 @@ fn with_heading(command: &str, arg: Arg) -> Arg {
 fn heading(command: &str, option: &str) -> Option<&'static str> {
     match command {
         "reconstruct" => of_reconstruct(option).or_else(|| of_projector(option)),
+        "earl" if EARL.contains(&option) => None,
+        "earl" => of_reconstruct(option).or_else(|| of_projector(option)),
         "project" | "backproject" => of_projector(option),
         "simulate" => of_simulate(option),
         _ => None,
     }
+}
+
+/// Options of `earl` that are no options of `reconstruct`.
+const EARL: &[&str] = &["ratio", "filters_mm", "standards", "output"];
+
+/// Returns true for an option that `earl` refuses.
+fn is_of_reconstruct_only(option: &str) -> bool {
+    let mut kinds = algorithms_with(option).flat_map(kinds_of).peekable();
+    OTHERS.contains(&option) || kinds.peek().is_some() && kinds.all(|kind| kind == DataKind::Sweep)
 }
 
 fn of_reconstruct(option: &str) -> Option<&'static str> {

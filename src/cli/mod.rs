@@ -8,7 +8,7 @@
 //! ```text
 //! row 1: shared
 //! row 2: attenuation bench convert histogram inspect manual mu_map project reconstruct reproduce send serve simulate
-//! row 3: connect
+//! row 3: connect earl
 //! row 4: window
 //! row 5: arguments
 //! row 6: command
@@ -20,6 +20,7 @@ mod bench;
 mod command;
 mod connect;
 mod convert;
+mod earl;
 mod histogram;
 mod inspect;
 mod manual;
@@ -96,6 +97,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Matrix(options)) => simulate::matrix::run(&options).map(Done::from),
         Some(CliCommand::Send(options)) => send::run(&options).map(Done::from),
         Some(CliCommand::Serve(arguments)) => serve::run(&arguments).map(Done::from),
+        Some(CliCommand::Earl(options)) => earl::run(&options),
         Some(CliCommand::Nema(options)) => inspect::nema::run(&options).map(Done::from),
         Some(CliCommand::Completions(options)) => manual::completions(&options, command::command()).map(Done::from),
         Some(CliCommand::Man(options)) => manual::man(&options, command::command()).map(Done::from),

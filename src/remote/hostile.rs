@@ -155,6 +155,8 @@ fn to_server() -> Vec<Vec<u8>> {
         Request::Control(Control::SetIterations(5)),
         Request::Control(Control::SetTuning(TUNING)),
     ];
+    let recovery =
+        RecoveryRequest { filters_mm: vec![0.0, 5.0], activity_ratio: Some(4.0), with_peak: true, rois: Rois::from(&rois()) };
     let side_requests = [
         SideRequest::Measure(1, Rois::from(&rois())),
         SideRequest::CompareRun(Some(1), Rois::from(&rois())),
@@ -163,6 +165,7 @@ fn to_server() -> Vec<Vec<u8>> {
         SideRequest::Release(1),
         SideRequest::Pin(1, 2, true),
         SideRequest::SetHistoryBytes(1 << 20),
+        SideRequest::MeasureRecovery(1, Some(recovery)),
     ];
     let requests = requests.into_iter().chain(side_requests.map(Request::Side));
     let mut all: Vec<Vec<u8>> = requests.map(|request| bytes(&ToServer::Request(1, request), &[])).collect();

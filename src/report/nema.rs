@@ -1,12 +1,16 @@
-//! Report of NEMA NU 2 image quality: as a table, as rows of measured numbers, and as a document of two pages.
+//! Report of NEMA NU 2 image quality: as a table, as rows of measured numbers, and as a document of two pages, with one more for
+//! each standard of recovery coefficients.
+
+use strum::VariantArray as _;
 
 use super::image_page::{
     ImageReport, SliceDrawing, colour, definitions, digits, framed, image_facts, measurement, percent, plot, table, tenths,
 };
 use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
 use super::plot::{Plot, Series};
+use super::recovery::recovery_page;
 use super::text_table::TextTable;
-use crate::data::{Roi, RoiRole, Unit};
+use crate::data::{RecoveryQuantity, Roi, RoiRole, Unit};
 use crate::io::measurements::Measurement;
 use crate::measure::nema::{NemaAnalysis, SphereFigures};
 
@@ -135,7 +139,13 @@ pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) 
     let lung =
         analysis.lung.iter().map(|slice| row(&format!("lung, z = {:.2} mm", slice.z_mm), "lung_residual", slice.residual, ""));
     let mean = analysis.mean_lung_residual.map(|mean| row("lung", "mean_lung_residual", mean, ""));
-    analysis.spheres.iter().flat_map(of_sphere).chain(lung).chain(mean).collect()
+    let recovery = analysis.recovery.first().into_iter().flat_map(|judged| &judged.recovery.spheres).flat_map(|sphere| {
+        let name = format!("hot sphere {} mm", sphere.diameter_mm);
+        RecoveryQuantity::VARIANTS
+            .iter()
+            .filter_map(move |quantity| Some(row(&name, &format!("recovery_{}", quantity.key()), sphere.of(*quantity)?, "")))
+    });
+    analysis.spheres.iter().flat_map(of_sphere).chain(lung).chain(mean).chain(recovery).collect()
 }
 
 /// Returns the report as a PDF document (A4).
@@ -143,12 +153,20 @@ pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) 
 /// # Errors
 /// Drawing a page failed.
 pub fn nema_pdf(report: &ImageReport<NemaAnalysis>) -> Result<Vec<u8>, PdfError> {
-    pdf(&format!("{NAME}: {}", report.title), &[first_page(report)?, second_page(report)])
+    let recovery = &report.analysis.recovery;
+    let num_pages = 2 + recovery.len();
+    let mut pages = vec![first_page(report, num_pages)?, second_page(report, num_pages)];
+    pages.extend((3..).zip(recovery).map(|(number, judged)| {
+        let mut page = framed(report, NAME, [number, num_pages]);
+        recovery_page(&mut page, judged);
+        page
+    }));
+    pdf(&format!("{NAME}: {}", report.title), &pages)
 }
 
 /// Draws the values, the slice with its circles, and the plot over the diameters.
-fn first_page(report: &ImageReport<NemaAnalysis>) -> Result<Page, PdfError> {
-    let mut page = framed(report, NAME, [1, 2]);
+fn first_page(report: &ImageReport<NemaAnalysis>, num_pages: usize) -> Result<Page, PdfError> {
+    let mut page = framed(report, NAME, [1, num_pages]);
     let analysis = report.analysis;
     page.heading(104.0, "Spheres");
     let lines = sphere_table(&mut page, 122.0, report);
@@ -239,8 +257,8 @@ fn over_diameters(analysis: &NemaAnalysis) -> Plot {
 }
 
 /// Draws the lung insert slice by slice, the provenance of the image, and the definitions.
-fn second_page(report: &ImageReport<NemaAnalysis>) -> Page {
-    let mut page = framed(report, NAME, [2, 2]);
+fn second_page(report: &ImageReport<NemaAnalysis>, num_pages: usize) -> Page {
+    let mut page = framed(report, NAME, [2, num_pages]);
     let mut top = 104.0;
     page.heading(top, "Lung insert");
     if report.analysis.lung.is_empty() {

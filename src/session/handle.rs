@@ -8,7 +8,9 @@ use super::frames::{FrameReceiver, frame_channel};
 use super::history::{History, HistoryChange};
 use super::local::LocalSolver;
 use super::transport::{Message, Query, SolverChannels, Transport};
-use super::{Command, CompareWith, Control, Event, IterateId, IterateUpdate, PeakLine, RoiSet, RunId, StoredIterate, Trace};
+use super::{
+    Command, CompareWith, Control, Event, IterateId, IterateUpdate, PeakLine, RecoveryQuery, RoiSet, RunId, StoredIterate, Trace,
+};
 use crate::plan::{Cache, Job, Prepared, SetupError, prepare_with};
 use crate::task::Task;
 
@@ -206,6 +208,12 @@ impl Session {
     /// and reports [`EventKind::Profiled`](super::EventKind::Profiled). `None` ends it.
     pub fn measure_peaks(&self, run: RunId, line: Option<PeakLine>) {
         self.solver.query(Query::Peaks(run, line));
+    }
+
+    /// Measures the recovery coefficients of each stored full iteration of a run, present and future, after several post-filters, in
+    /// parallel with the solver, and reports [`EventKind::Recovered`](super::EventKind::Recovered). `None` ends it.
+    pub fn measure_recovery(&self, run: RunId, query: Option<RecoveryQuery>) {
+        self.solver.query(Query::Recovery(run, query));
     }
 
     /// Returns the function that a feed calls when its acquisition has grown: the run continues.

@@ -10,6 +10,7 @@ use crossbeam_channel::{Receiver, Sender};
 use super::history::History;
 use super::outgoing::EventSender;
 use super::protocol::number;
+use super::recovery::search::RecoverySearch;
 use super::transport::Query;
 use super::{CompareWith, Comparison, Event, EventKind, PeakLine, PeaksPoint, RoiSet, RunId, StoredIterate};
 use crate::data::{IterateId, MaskedRois, Roi, RoiMask, RoiSums};
@@ -54,6 +55,7 @@ impl Drop for Measurer {
 fn run(inbox: &Receiver<Input>, history: &History, events: &EventSender) {
     let mut edits: BTreeMap<RunId, Edit> = BTreeMap::new();
     let mut lines: BTreeMap<RunId, Along> = BTreeMap::new();
+    let mut searches: BTreeMap<RunId, RecoverySearch> = BTreeMap::new();
     let mut similarity: Option<Similarity> = None;
     while let Ok(input) = inbox.recv() {
         let mut edited: BTreeMap<RunId, RoiSet> = BTreeMap::new();
@@ -68,6 +70,8 @@ fn run(inbox: &Receiver<Input>, history: &History, events: &EventSender) {
                 }
                 Input::Query(Query::Peaks(run, Some(line))) => _ = lines.insert(run, Along { line, measured: HashSet::new() }),
                 Input::Query(Query::Peaks(run, None)) => _ = lines.remove(&run),
+                Input::Query(Query::Recovery(run, Some(query))) => _ = searches.insert(run, RecoverySearch::new(query)),
+                Input::Query(Query::Recovery(run, None)) => _ = searches.remove(&run),
                 Input::CatchUp => is_behind = true,
                 Input::Stored => {}
                 Input::Quit => return,
@@ -105,6 +109,13 @@ fn run(inbox: &Receiver<Input>, history: &History, events: &EventSender) {
             if !points.is_empty() {
                 events.send(Event { run: *run, kind: EventKind::Profiled { line: along.line, points } });
             }
+        }
+        searches.retain(|run, _| history.has(*run));
+        for (run, search) in &mut searches {
+            let query = search.number();
+            search.measure(&history.entries(*run), is_idle, |point| {
+                events.send(Event { run: *run, kind: EventKind::Recovered { query, points: vec![point] } });
+            });
         }
     }
 }

@@ -15,6 +15,7 @@ mod outgoing;
 mod producer;
 mod protocol;
 mod publisher;
+mod recovery;
 mod run;
 mod run_record;
 mod solver;
@@ -34,6 +35,7 @@ pub use protocol::{
     Command, CompareWith, Comparison, Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate,
     PeakLine, PeaksPoint, ReferenceId, RoiSet, StoredIterate,
 };
+pub use recovery::RecoveryQuery;
 pub use run_record::RunRecord;
 pub use stop_rule::StopRule;
 pub use threads::{num_cores, start_workers, thread_pool};

@@ -8,6 +8,7 @@ use crate::algebra::DeviceImage;
 use crate::coded::Problem;
 use crate::data::{Extremes, IterateId, MaskedRois, Notice, RoiSums, RunId, Volume};
 use crate::geometry::Point;
+use crate::measure::nema::RecoveryPoint;
 use crate::measure::{Convergence, NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
@@ -157,6 +158,13 @@ pub enum EventKind {
     Ended(EndReason),
     /// The run has failed; the text has the reason and the remedy. The last good image remains.
     Failed(Problem),
+    /// Recovery coefficients of stored iterates of the run after a post-filter.
+    Recovered {
+        /// Number of the query.
+        query: u64,
+        /// Settings that were not measured before.
+        points: Vec<RecoveryPoint>,
+    },
     /// The run was set up. (These variants are last: they are not serialised, and must not change the numbers of the others.)
     #[serde(skip)]
     Started(Box<StartInfo>),

@@ -7,7 +7,7 @@ use crossbeam_channel::Sender;
 use super::frames::FrameSender;
 use super::history::{History, HistoryChange};
 use super::trace::Trace;
-use super::{Command, CompareWith, Event, EventKind, PeakLine, RoiSet, RunId, StoredIterate};
+use super::{Command, CompareWith, Event, EventKind, PeakLine, RecoveryQuery, RoiSet, RunId, StoredIterate};
 use crate::coded::Problem;
 use crate::task::Task;
 
@@ -29,6 +29,8 @@ pub enum Query {
     Compare(Option<CompareWith>, RoiSet),
     /// Widths of peaks along a line through the iterates of a run; `None` ends it.
     Peaks(RunId, Option<PeakLine>),
+    /// Recovery coefficients of the iterates of a run after several post-filters; `None` ends it.
+    Recovery(RunId, Option<RecoveryQuery>),
 }
 
 /// Connection of a session's handle to its solver. Dropping it waits for the solver's end, which [`Command::Quit`] requests.

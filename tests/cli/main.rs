@@ -8,6 +8,7 @@ mod corrections;
 #[path = "../support/data.rs"]
 mod data;
 mod doctor;
+mod earl;
 mod ends;
 mod epri;
 mod error_codes;
@@ -25,6 +26,8 @@ mod memory;
 mod model;
 mod mu_map;
 mod nema;
+#[path = "../support/nema_scan.rs"]
+mod nema_scan;
 #[path = "../support/node.rs"]
 mod node;
 mod outputs;

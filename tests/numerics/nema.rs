@@ -5,7 +5,7 @@ use rand_distr::{Distribution as _, StandardNormal};
 use tomoscope::data::Volume;
 use tomoscope::data::nema::is_in_body;
 use tomoscope::geometry::{Grid, Point};
-use tomoscope::measure::nema::{NemaAnalysis, NemaError, NemaKnown, NemaPlacement, analyse, find};
+use tomoscope::measure::nema::{NemaAnalysis, NemaError, NemaKnown, NemaPlacement, RecoveryRegions, Verdict, analyse, find};
 
 /// FWHM of a Gaussian in standard deviations.
 pub const FWHM_OF_SIGMA: f64 = 2.354_820_045;
@@ -360,4 +360,72 @@ fn what_is_no_body_phantom_is_answered_with_a_sentence() {
     let image = blurred(&STRAIGHT.image(short), 6.5);
     let error = analyse(&image, &found(&image), None).unwrap_err();
     assert!(matches!(error, NemaError::CutOff { .. }), "{error}");
+}
+
+/// Recovery coefficients of max, mean A50 and peak of a ball of a contrast, blurred by a Gaussian, in closed form: those of the
+/// blurred profile about its centre, of the ball in which it reaches half of its height, and of a ball of 1 mL.
+fn recovery_of_blurred_ball(radius: f64, sigma: f64, ratio: f64) -> [f64; 3] {
+    const STEP_MM: f64 = 0.1;
+    let profile: Vec<f64> = (0..300).map(|k| (f64::from(k) + 0.5) * STEP_MM).map(|r| blurred_ball(radius, sigma, r)).collect();
+    let mean = |num: usize| {
+        let weight = |k: usize| (k as f64 + 0.5).powi(2);
+        (0..num).map(|k| weight(k) * profile[k]).sum::<f64>() / (0..num).map(weight).sum::<f64>()
+    };
+    let half = profile.iter().position(|value| *value < 0.5 * profile[0]).unwrap();
+    let coefficient = |value: f64| (1.0 + (ratio - 1.0) * value) / ratio;
+    [profile[0], mean(half), mean((6.2035 / STEP_MM) as usize)].map(coefficient)
+}
+
+#[test]
+fn recovery_of_blurred_spheres_is_that_of_the_closed_form_and_complies_at_the_widths_between() {
+    const RATIO: f64 = 10.0;
+    let earl = tomoscope::io::recovery::find("earl-18f-1").unwrap();
+    let truth = Truth { hot: RATIO, ..STRAIGHT }.image(fine());
+    let placement = found(&blurred(&truth, 6.0));
+    let regions = RecoveryRegions::new(&placement, &fine(), Some(RATIO)).unwrap();
+    for (fwhm_mm, complies, first_outside) in
+        [(6.0, false, "10 mm, max: "), (8.0, true, ""), (10.0, false, "10 mm, A50: "), (11.0, false, "13 mm, ")]
+    {
+        let found = regions.measure(&blurred(&truth, fwhm_mm), true).unwrap();
+        // A voxel is the mean over its side.
+        let sigma = ((fwhm_mm / FWHM_OF_SIGMA).powi(2) + 2.0f64.powi(2) / 12.0).sqrt();
+        for sphere in &found.spheres {
+            let expected = recovery_of_blurred_ball(0.5 * sphere.diameter_mm, sigma, RATIO);
+            let values = [sphere.max, sphere.mean_a50, sphere.peak.unwrap()];
+            // The maximum lies up to half a voxel from the centre; of A50 whole voxels count.
+            for ((value, expected), tolerance) in values.into_iter().zip(expected).zip([0.02, 0.03, 0.02]) {
+                let off = (value - expected).abs();
+                assert!(off < tolerance, "{fwhm_mm} mm, {} mm: {values:?}, not {expected}", sphere.diameter_mm);
+            }
+        }
+        let verdict = Verdict::of(&found, earl);
+        assert_eq!(verdict.complies(), complies, "{fwhm_mm} mm: {:?}", verdict.worst().unwrap());
+        let outside: Vec<String> = verdict.deviations.iter().filter(|d| d.excess() != 0.0).map(|d| d.text()).collect();
+        assert!(complies || outside.iter().any(|text| text.starts_with(first_outside)), "{fwhm_mm} mm: {outside:?}");
+    }
+    // A ratio that is too small doubles every coefficient, and none of the mean lies in its band.
+    let halved = RecoveryRegions::new(&placement, &fine(), Some(0.5 * RATIO)).unwrap();
+    let doubled = halved.measure(&blurred(&truth, 8.0), false).unwrap();
+    assert_eq!((Verdict::of(&doubled, earl).num_outside(), doubled.spheres[0].peak), (12, None));
+}
+
+#[test]
+fn recovery_needs_six_hot_spheres_and_their_ratio() {
+    let image = blurred(&STRAIGHT.image(clinical()), 6.5);
+    let placement = found(&image);
+    let refused = |placement: &NemaPlacement, ratio: Option<f64>| RecoveryRegions::new(placement, &clinical(), ratio).err();
+    assert_eq!(refused(&placement, Some(4.0)), None);
+    assert_eq!(refused(&placement, None), Some(NemaError::NoRatio));
+    assert_eq!(refused(&placement, Some(0.5)), Some(NemaError::HotRatio(0.5)));
+    let two_cold = found(&blurred(&Truth { cold_from: 25.0, ..STRAIGHT }.image(clinical()), 6.5));
+    let error = refused(&two_cold, Some(4.0)).unwrap();
+    assert_eq!(error, NemaError::ColdSpheres { num: 2, largest_mm: 37.0 });
+    assert!(error.to_string().contains("six hot spheres; 2 of them are colder"), "{error}");
+    let regions = RecoveryRegions::new(&placement, &clinical(), Some(4.0)).unwrap();
+    let empty = Volume::filled(clinical(), 0.0);
+    assert_eq!(regions.measure(&empty, false), Err(NemaError::Background { mean: 0.0 }));
+    assert!(regions.measure(&Volume::filled(fine(), 1.0), false).is_err());
+    // A sphere like its background: each coefficient is that of the background.
+    let flat = regions.measure(&Volume::filled(clinical(), 2.0), true).unwrap();
+    assert!(flat.spheres.iter().all(|sphere| (sphere.mean_a50, sphere.max) == (0.25, 0.25)), "{flat:?}");
 }

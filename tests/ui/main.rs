@@ -27,6 +27,8 @@ mod list_frames;
 mod lists;
 mod model;
 mod nema;
+#[path = "../support/nema_scan.rs"]
+mod nema_scan;
 mod next_start;
 #[path = "../support/node.rs"]
 mod node;

@@ -13,6 +13,7 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::triple;
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::{file_of, report_file};
+use crate::cli::shared::standards::{is_file, standard};
 use crate::data::nema::SPHERE_DIAMETERS_MM;
 use crate::data::{Roi, Unit, Volume, validate_activity_ratio};
 use crate::io::formats::Content;
@@ -23,7 +24,7 @@ use crate::measure::nema_nu4;
 use crate::plan::{Progress, Provenance};
 use crate::report::{
     ImageReport, PdfError, TextTable, nema_contrasts, nema_measurements, nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table,
-    nema_pdf, nema_table,
+    nema_pdf, nema_table, recovery_table,
 };
 
 /// Options of `tomoscope nema`.
@@ -44,6 +45,10 @@ pub struct NemaOptions {
     /// Without it hot spheres have no contrast recovery.
     #[arg(long, value_parser = ratio)]
     ratio: Option<f64>,
+
+    /// Compare the recovery of the hot spheres with a standard: earl-18f-1, or a file with the bands (.toml); repeatable.
+    #[arg(long = "standard", value_name = "NAME|FILE", requires = "ratio", conflicts_with = "small_animal")]
+    standards: Vec<String>,
 
     /// Print the contrasts of other images, too, measured at the places of the first image; repeatable.
     ///
@@ -119,9 +124,11 @@ pub fn run(options: &NemaOptions) -> CliResult {
     let files = Files::new()
         .read([&options.image])
         .read(&options.compare)
+        .read(&options.standards.iter().filter(|word| is_file(word)).map(PathBuf::from).collect::<Vec<_>>())
         .write("--report", &options.report)
         .write("--rois", &options.rois);
     files.write_lines("--csv", &options.csv).check()?;
+    let standards = options.standards.iter().map(|word| standard(word)).collect::<CliResult<Vec<_>>>()?;
     let volume = notices::printed(read_volume(&options.image)?);
     if options.small_animal {
         let placement = nema_nu4::find(&volume)?;
@@ -132,15 +139,20 @@ pub fn run(options: &NemaOptions) -> CliResult {
     let ring_turn_rad = options.turn.map(f64::to_radians);
     let placement = find(&volume, &NemaKnown { centre_mm: options.centre_mm, ring_turn_rad, order_mm: options.order })?;
     let analysis = analyse(&volume, &placement, options.ratio)?;
+    let analysis = if standards.is_empty() { analysis } else { analysis.judged(&volume, &standards)? };
     let forms: Forms<_> = (nema_table, nema_measurements, nema_pdf);
     present(options, &volume, ("nema_nu_2", &analysis), &placement.rois(options.ratio), forms)?;
-    if options.compare.is_empty() {
-        return Ok(());
-    }
     let title = |number: usize, path: &PathBuf| match options.anonymise {
         true => format!("image {number}"),
         false => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
     };
+    for judged in analysis.recovery.iter().filter(|_| !options.json) {
+        let table = recovery_table(&title(1, &options.image), &judged.recovery, &judged.standard);
+        out!("\n{}", table.to_string().trim_end());
+    }
+    if options.compare.is_empty() {
+        return Ok(());
+    }
     let mut images = vec![(title(1, &options.image), analysis)];
     for (number, path) in (2..).zip(&options.compare) {
         let volume = notices::printed(read_volume(path)?);

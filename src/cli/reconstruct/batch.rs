@@ -20,9 +20,10 @@ use crate::cli::shared::console::{err, out, remark};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::options::count;
 use crate::cli::shared::outputs::Files;
-use crate::cli::shared::paths::{INPUT_NAME, before_ending};
+use crate::cli::shared::paths::{INPUT_NAME, before_ending, file_of};
 use crate::cli::shared::progress::{bar, no_thread};
 use crate::cli::shared::{console, signals};
+use crate::io::formats::Content;
 use crate::io::{FileKind, identity};
 use crate::plan::device_of_all;
 use crate::report::TextTable;
@@ -45,14 +46,21 @@ pub struct BatchOptions {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u16>)]
     jobs: u16,
 
+    /// Image to write ({read images}; sinograms and list-mode data also .dcm, a DICOM PET series).
+    ///
+    /// {} is replaced by the input name without its ending, also in --csv and --trace.
+    #[arg(short, long, value_name = "OUT", value_parser = file_of(Content::Image))]
+    output: PathBuf,
+
     #[command(flatten)]
     each: ReconstructOptions,
 }
 
 /// Reconstructs all inputs, with the other processes of the command if MPI has started some.
 pub fn run(options: &BatchOptions) -> CliResult<Done> {
+    let each = ReconstructOptions { output: options.output.clone(), ..options.each.clone() };
     let group = ProcessGroup::start()?;
-    group.end(run_among(options, &group))
+    group.end(run_among(&BatchOptions { each, ..options.clone() }, &group))
 }
 
 fn run_among(options: &BatchOptions, group: &ProcessGroup) -> CliResult<Done> {

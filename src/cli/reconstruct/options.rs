@@ -22,11 +22,10 @@ use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{ProjectorOptions, TalkOptions, calibration, count, positive};
 use crate::cli::shared::outputs::Files;
-use crate::cli::shared::paths::{file_of, is_numbered, of_frame, of_input};
+use crate::cli::shared::paths::{is_numbered, of_frame, of_input};
 use crate::cli::shared::progress::with_bar;
 use crate::data::{CtSettings, Fingerprint, Frames, MuUnit, Psf, Unit, frame_ms};
 use crate::geometry::Grid;
-use crate::io::formats::Content;
 use crate::io::list_mode::ListOptions;
 use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
@@ -54,10 +53,8 @@ pub struct ReconstructOptions {
     #[arg(skip)]
     pub is_helper: bool,
 
-    /// Image to write ({read images}; sinograms and list-mode data also .dcm, a DICOM PET series).
-    ///
-    /// {} is replaced by the input name without its ending, also in --csv and --trace.
-    #[arg(short, long, value_name = "OUT", value_parser = file_of(Content::Image))]
+    /// Image to write. (Commands that write no image share the other options.)
+    #[arg(skip)]
     pub output: PathBuf,
 
     /// Options that were set.

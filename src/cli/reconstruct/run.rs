@@ -9,8 +9,8 @@ use super::{epri, frames};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::notices;
-use crate::io::IoError;
-use crate::plan::DataKind;
+use crate::io::{IoError, SweepFollower};
+use crate::plan::{DataKind, Job};
 use crate::session::Trace;
 
 /// Reconstructs one input and writes, next to others that share the computer; of its frames those in a part.
@@ -29,16 +29,28 @@ pub(in crate::cli) fn run(options: &ReconstructOptions, sharing: &Sharing, part:
         return frames::run(options, frames, trace, sharing, part);
     }
     let alone = sharing.lock_reading();
-    let (job, follower, num_expected) = match data {
-        DataKind::Sweep => epri::job(options)?,
-        DataKind::Events => (options.list()?, None, None),
-        DataKind::Pairs => (options.pairs()?, None, None),
-        // (`kind_of` refuses images.)
-        DataKind::Projections | DataKind::Images => (options.counts()?, None, None),
-    };
+    let (job, follower, num_expected) = job(options, data)?;
     notices::print(job.subset_notice().as_slice());
     let runner = JobRunner::open(options, &job, trace)?;
     let Some(_held) = sharing.hold(&job) else { return Ok(Ended::Interrupted) };
     drop(alone);
     runner.run(options, job, follower, num_expected)
+}
+
+/// Returns the job of an input; for an EPRI acquisition that is still being written with its follower, and with the expected number
+/// of projections.
+///
+/// # Errors
+/// Unreadable files, and settings that do not fit the data.
+pub(in crate::cli) fn job(
+    options: &ReconstructOptions,
+    data: DataKind,
+) -> CliResult<(Job, Option<SweepFollower>, Option<usize>)> {
+    Ok(match data {
+        DataKind::Sweep => epri::job(options)?,
+        DataKind::Events => (options.list()?, None, None),
+        DataKind::Pairs => (options.pairs()?, None, None),
+        // (`kind_of` refuses images.)
+        DataKind::Projections | DataKind::Images => (options.counts()?, None, None),
+    })
 }

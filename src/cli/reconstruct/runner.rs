@@ -7,7 +7,7 @@ use crossbeam_channel::{Receiver, never, select, tick};
 use super::options::ReconstructOptions;
 use super::reference_image::ReferenceImage;
 use super::uptake::quantity::Uptake;
-use super::work::Work;
+use super::work::{Observer, Work};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::{notices, signals};
 use crate::data::{ImageSpace, Notice, Roi};
@@ -78,11 +78,24 @@ impl JobRunner {
         follower: Option<SweepFollower>,
         num_expected: Option<usize>,
     ) -> CliResult<Ended> {
+        self.run_observed(options, job, follower, num_expected, None)
+    }
+
+    /// Runs a job, and passes the image of every full iteration to a receiver, if there is one, in place of writing images.
+    pub(in crate::cli) fn run_observed<'a>(
+        &self,
+        options: &'a ReconstructOptions,
+        job: Job,
+        follower: Option<SweepFollower>,
+        num_expected: Option<usize>,
+        observer: Option<Observer<'a>>,
+    ) -> CliResult<Ended> {
         let Self { session, rois, requests, uptake } = self;
         let reference =
             options.reference_image.as_deref().map(|path| ReferenceImage::open(path, job.grid(), rois)).transpose()?;
         let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
-        let mut work = Work::new(options, &job, num_expected, rois.clone(), table, reference, uptake.of(&job)?);
+        let work = Work::new(options, &job, num_expected, rois.clone(), table, reference, uptake.of(&job)?);
+        let mut work = work.observed_by(observer);
         let mut feed = match (job.data().sweep(), follower) {
             (Some(acquisition), Some(follower)) => Some(Feed::follow(follower, acquisition.clone(), session.on_arrival())?),
             _ => None,

@@ -53,7 +53,14 @@ pub(in crate::cli) struct Work<'a> {
     last_step: Option<IterateReport>,
     /// The last image, whose standard deviations are being measured, and whether it is complete.
     last_image: Option<(IterateUpdate, bool)>,
+    /// Receiver of the image of every full iteration, in place of written images.
+    observer: Option<Observer<'a>>,
+    /// Full iterations of the last observed image.
+    observed: usize,
 }
+
+/// Receiver of the images of a run. An error ends the run.
+pub(in crate::cli) type Observer<'a> = &'a mut dyn FnMut(&IterateUpdate) -> CliResult;
 
 impl<'a> Work<'a> {
     /// Returns a job before its first step, with the expected number of projections of an EPRI acquisition, if it is known.
@@ -86,12 +93,19 @@ impl<'a> Work<'a> {
             stopped_by: None,
             last_step: None,
             last_image: None,
+            observer: None,
+            observed: 0,
         }
     }
 
-    /// Returns the iteration after `iteration` at which an image is written or compared.
+    /// Passes the image of every full iteration to a receiver, and writes none.
+    pub fn observed_by(self, observer: Option<Observer<'a>>) -> Self {
+        Self { observer, ..self }
+    }
+
+    /// Returns the iteration after `iteration` at which an image is written, compared or observed.
     pub fn next_halt(&self, iteration: usize) -> usize {
-        let to_compare = self.reference.as_ref().map(|_| 1);
+        let to_compare = (self.reference.is_some() || self.observer.is_some()).then_some(1);
         let every = to_compare.or(self.options.save_every.map(|n| n as usize)).unwrap_or(usize::MAX);
         (iteration / every).saturating_add(1).saturating_mul(every).min(self.target)
     }
@@ -110,6 +124,7 @@ impl<'a> Work<'a> {
             EventKind::Remeasured { .. }
             | EventKind::Compared { .. }
             | EventKind::Profiled { .. }
+            | EventKind::Recovered { .. }
             | EventKind::Paused
             | EventKind::Resumed => {}
         }
@@ -173,6 +188,13 @@ impl<'a> Work<'a> {
         if let (Some(reference), Some(rows)) = (&self.reference, self.rows) {
             let rows: Vec<Measurement> = reference.compare(&frame).iter().flat_map(|found| rows.comparison_rows(found)).collect();
             self.tabulate(&rows);
+        }
+        if let Some(observer) = &mut self.observer
+            && frame.id.iteration > self.observed
+            && frame.id.subiteration.is_multiple_of(self.num_subsets)
+        {
+            self.observed = frame.id.iteration;
+            observer(&frame)?;
         }
         if complete && self.options.save_every.is_some_and(|every| frame.id.iteration.is_multiple_of(every as usize)) {
             let path = numbered(&self.options.output, frame.id.iteration);
@@ -253,6 +275,7 @@ impl<'a> Work<'a> {
             return Err(error.with_text(|text| format!("{text}{lost}")));
         };
         match self.write_last(&frame) {
+            Ok(()) if self.observer.is_some() => return Err(error),
             Ok(()) => err!("tomoscope: {error} (the image after {} was written)", self.position(&frame)),
             Err(second) => {
                 return Err(error.with_text(|text| format!("{text} (and its last image could not be written: {second})")));
@@ -274,6 +297,9 @@ impl<'a> Work<'a> {
 
     /// Writes the image, and its record: next to the image, next to the table, and on standard output if that is requested.
     fn write_last(&self, frame: &IterateUpdate) -> CliResult {
+        if self.observer.is_some() {
+            return Ok(());
+        }
         let (image, table) = (self.options.output.as_path(), self.options.csv.as_deref());
         let files: Vec<&Path> = [image].into_iter().chain(table).collect();
         let provenance = self.write(frame, image, &files, self.options.request.as_deref())?;

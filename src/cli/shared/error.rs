@@ -36,6 +36,8 @@ pub enum Failure {
     SlurmArray,
     /// Objects that a DICOM node did not store.
     NotStored,
+    /// No setting complies with a standard.
+    NoSetting,
     /// An internal error.
     Internal,
 }

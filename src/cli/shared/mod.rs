@@ -15,3 +15,4 @@ pub mod paths;
 pub mod printed;
 pub mod progress;
 pub mod signals;
+pub mod standards;

@@ -70,6 +70,43 @@ pub enum FormProblem {
         expected: usize,
     },
 
+    // Standards of recovery coefficients.
+    /// A key, by its name, without a text.
+    #[error("'{0}' is empty; enter a text")]
+    EmptyText(&'static str),
+    /// Diameters, mm, that are not those of the six spheres.
+    #[error(
+        "'diameters_mm' is {}; expected the inner diameters of the NEMA spheres, 10, 13, 17, 22, 28 and 37, each once", listed(.0)
+    )]
+    SphereDiameters(Vec<f64>),
+    /// A list of another length than six.
+    #[error("[{section}]: '{key}' has {found} numbers; expected 6, one for each of 'diameters_mm'")]
+    BandLen {
+        /// Its section.
+        section: &'static str,
+        /// Its key.
+        key: &'static str,
+        /// Its length.
+        found: usize,
+    },
+    /// Limits of a sphere that are no band.
+    #[error(
+        "[{section}], sphere of {diameter_mm} mm: min is {min} and max {max}; expected 0 ≤ min < max ≤ 10, as fractions (1 is the true activity)"
+    )]
+    BandLimits {
+        /// Their section.
+        section: &'static str,
+        /// Diameter of the sphere, mm.
+        diameter_mm: f64,
+        /// Lower limit.
+        min: f64,
+        /// Upper limit.
+        max: f64,
+    },
+    /// No section with limits.
+    #[error("it limits nothing; add [mean_a50], [max] or [peak], each with min and max")]
+    NoBand,
+
     // Crystals.
     /// An angle out of range.
     #[error("min_angle_deg is {0}; it must be 0 to 180")]
@@ -166,6 +203,11 @@ pub enum FormProblem {
     /// A projection, by its number, with other samples than it must have.
     #[error("projection {0} does not have {1} finite samples")]
     Samples(usize, usize),
+}
+
+/// Returns numbers as text.
+fn listed(numbers: &[f64]) -> String {
+    numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns versions as text: "1 and 2".

@@ -5,6 +5,7 @@ pub mod crystals;
 pub mod measurements;
 pub mod provenance;
 pub mod psf;
+pub mod recovery;
 pub mod roi_entry;
 pub mod rois;
 pub mod saved_factors;

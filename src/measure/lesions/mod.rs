@@ -21,6 +21,7 @@ mod threshold;
 pub use baseline::{BaselineLesion, LesionBaseline, LesionNumbers};
 pub use change::{Change, Changes, LesionChange, changes};
 pub use figures::{LesionFigures, SecondMean, SecondValue};
+pub(super) use peak::peak;
 pub use peak::{PEAK_DIAMETER_MM, Peak};
 pub use percist::{LIVER_DIAMETER_MM, LiverReference};
 pub use table::{Lesion, LesionOptions, LesionTable, LesionTotal, lesion_regions, measure_lesions};

@@ -1,8 +1,10 @@
 //! The figures of the standard, from an image and the phantom's place in it.
 
 use super::NemaError;
+use super::compliance::Verdict;
 use super::placement::{BACKGROUND_SLICES_MM, NemaPlacement};
-use crate::data::{Roi, RoiSums, Volume};
+use super::recovery::{Recovery, RecoveryRegions};
+use crate::data::{RecoveryQuantity, RecoveryStandard, Roi, RoiSums, Volume};
 use crate::measure::{
     RoiStats, background_variability, cold_recovery, contrast_to_noise, hot_recovery, pooled, pooled_noise_to_signal,
 };
@@ -22,6 +24,39 @@ pub struct NemaAnalysis {
     pub lung: Vec<LungSlice>,
     /// Mean of the slices' residuals.
     pub mean_lung_residual: Option<f64>,
+    /// Recovery coefficients against the requested standards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recovery: Vec<JudgedRecovery>,
+}
+
+/// Recovery coefficients against a standard.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct JudgedRecovery {
+    /// Standard.
+    pub standard: RecoveryStandard,
+    /// Coefficients.
+    pub recovery: Recovery,
+    /// True if the image complies.
+    pub complies: bool,
+}
+
+impl NemaAnalysis {
+    /// Adds the recovery coefficients of the image against these standards.
+    ///
+    /// # Errors
+    /// No ratio, cold spheres, or a background that is not positive.
+    pub fn judged(mut self, volume: &Volume, standards: &[RecoveryStandard]) -> Result<Self, NemaError> {
+        let regions = RecoveryRegions::new(&self.placement, &volume.grid, self.activity_ratio)?;
+        let has_peak = standards.iter().any(|standard| standard.has(RecoveryQuantity::Peak));
+        let recovery = regions.measure(volume, has_peak)?;
+        let judged = |standard: &RecoveryStandard| JudgedRecovery {
+            complies: Verdict::of(&recovery, standard).complies(),
+            standard: standard.clone(),
+            recovery: recovery.clone(),
+        };
+        self.recovery = standards.iter().map(judged).collect();
+        Ok(self)
+    }
 }
 
 /// Figures of one sphere. Fractions: 1 = 100 %.
@@ -77,6 +112,7 @@ pub fn analyse(volume: &Volume, placement: &NemaPlacement, activity_ratio: Optio
         spheres,
         mean_lung_residual: mean.is_finite().then_some(mean),
         lung,
+        recovery: Vec::new(),
     })
 }
 

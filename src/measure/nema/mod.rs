@@ -16,12 +16,16 @@
 mod analysis;
 mod background;
 mod body;
+mod compliance;
 mod placement;
+mod recovery;
 mod ring;
 
-pub use analysis::{LungSlice, NemaAnalysis, SphereFigures, analyse};
+pub use analysis::{JudgedRecovery, LungSlice, NemaAnalysis, SphereFigures, analyse};
+pub use compliance::{Deviation, Verdict, best_setting, verdicts};
 pub(super) use placement::MIN_MOVED_MM;
 pub use placement::{NemaKnown, NemaPlacement, NemaSphere};
+pub use recovery::{Recovery, RecoveryPoint, RecoveryRegions, SphereRecovery};
 
 use crate::coded::coded;
 use crate::data::Volume;
@@ -70,6 +74,29 @@ pub enum NemaError {
     Outside {
         /// Which circle.
         what: &'static str,
+    },
+    /// No true activity ratio, which recovery coefficients need.
+    #[error("recovery coefficients need the true activity ratio of the hot spheres to the background; enter it")]
+    NoRatio,
+    /// A ratio that no hot sphere has.
+    #[error("the true activity ratio of hot spheres to the background is {0}; expected a number above 1")]
+    HotRatio(f64),
+    /// Cold spheres.
+    #[error(
+        "recovery coefficients need six hot spheres; {num} of them {} colder than the background, the largest with {largest_mm} mm: scan the phantom with six hot spheres",
+        if *.num == 1 { "is" } else { "are" }
+    )]
+    ColdSpheres {
+        /// Number of the cold spheres.
+        num: usize,
+        /// Diameter of the largest of them, mm.
+        largest_mm: f64,
+    },
+    /// A background that no coefficient can refer to.
+    #[error("the mean of the background is {mean}; expected a positive number")]
+    Background {
+        /// The mean.
+        mean: f64,
     },
 }
 

@@ -6,9 +6,11 @@ use crate::coded::Problem;
 use crate::plan::{Job, RunSettings};
 use crate::remote::images::codec::pack;
 use crate::remote::protocol::error::RemoteError;
-use crate::remote::protocol::messages::{Request, Rois, SideRequest, ToServer};
+use crate::remote::protocol::messages::{RecoveryRequest, Request, Rois, SideRequest, ToServer};
 use crate::remote::protocol::study::{StudyId, remote_settings};
-use crate::session::{Command, CompareWith, Control, Event, EventKind, HistoryChange, Message, Query, RunId, StoredIterate};
+use crate::session::{
+    Command, CompareWith, Control, Event, EventKind, HistoryChange, Message, Query, RecoveryQuery, RunId, StoredIterate,
+};
 
 /// Number of latest runs whose jobs are stored.
 const MAX_JOBS: u64 = 64;
@@ -71,6 +73,15 @@ impl Client {
                 SideRequest::CompareImage { id, grid: volume.grid.clone(), rois: Rois::from(&rois) }
             }
             Query::Peaks(run, line) => SideRequest::MeasurePeaks(run, line),
+            Query::Recovery(run, query) => {
+                let request = query.map(|RecoveryQuery { filters_mm, activity_ratio, with_peak, rois }| RecoveryRequest {
+                    filters_mm,
+                    activity_ratio,
+                    with_peak,
+                    rois: Rois::from(&rois),
+                });
+                SideRequest::MeasureRecovery(run, request)
+            }
         };
         self.request(Request::Side(request), &image)
     }

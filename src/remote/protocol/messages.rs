@@ -77,6 +77,17 @@ pub enum SideRequest {
     Release(RunId),
     Pin(RunId, usize, bool),
     SetHistoryBytes(u64),
+    /// [`Session::measure_recovery`](crate::session::Session::measure_recovery).
+    MeasureRecovery(RunId, Option<RecoveryRequest>),
+}
+
+/// Query for recovery coefficients ([`RecoveryQuery`](crate::session::RecoveryQuery)).
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RecoveryRequest {
+    pub filters_mm: Vec<f64>,
+    pub activity_ratio: Option<f64>,
+    pub with_peak: bool,
+    pub rois: Rois,
 }
 
 /// Message to the client.

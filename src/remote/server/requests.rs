@@ -8,11 +8,15 @@ use crate::data::{Notice, Unit, Volume};
 use crate::geometry::{Grid, LENGTHS_MM};
 use crate::remote::images::codec::unpack;
 use crate::remote::protocol::error::RemoteError;
-use crate::remote::protocol::messages::{Notification, Request, Rois, SideRequest, ToClient, ToServer};
-use crate::session::{Command, CompareWith, Event, EventKind, PeakLine, RoiSet, StoredIterate};
+use crate::remote::protocol::messages::{Notification, RecoveryRequest, Request, Rois, SideRequest, ToClient, ToServer};
+use crate::session::{Command, CompareWith, Event, EventKind, PeakLine, RecoveryQuery, RoiSet, StoredIterate};
 
 /// Maximum side of the averaging square around a line, mm.
 const MAX_WIDTH_MM: f64 = 1000.0;
+
+/// Maximum number of post-filters of a search, and their maximum width, mm.
+const MAX_FILTERS: usize = 64;
+const MAX_FILTER_MM: f64 = 1000.0;
 
 impl ServerSession {
     /// Handles a message.
@@ -71,6 +75,16 @@ impl ServerSession {
             }
             SideRequest::MeasurePeaks(run, line) if line.is_none_or(is_valid) => self.session.measure_peaks(run, line),
             SideRequest::MeasurePeaks(..) => return Err(RemoteError::invalid("a line of many kilometres")),
+            SideRequest::MeasureRecovery(run, None) => self.session.measure_recovery(run, None),
+            SideRequest::MeasureRecovery(run, Some(request)) => {
+                let RecoveryRequest { filters_mm, activity_ratio, with_peak, rois } = request;
+                if filters_mm.len() > MAX_FILTERS || filters_mm.iter().any(|mm| !(0.0..=MAX_FILTER_MM).contains(mm)) {
+                    return Err(RemoteError::invalid("too many or too wide post-filters"));
+                }
+                self.with_regions(&rois, |session, rois| {
+                    session.measure_recovery(run, Some(RecoveryQuery { filters_mm, activity_ratio, with_peak, rois }));
+                })?;
+            }
             SideRequest::Retain(run) => {
                 self.retained.insert(run);
                 self.session.retain(run);

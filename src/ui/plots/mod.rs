@@ -13,6 +13,7 @@ pub mod plots_view;
 pub mod profile;
 pub mod profile_plot;
 pub mod race_panel;
+pub mod recovery;
 pub mod stage_panel;
 pub mod trajectory_plot;
 
@@ -47,6 +48,9 @@ pub enum BottomTab {
     Compare,
     /// Model of the sinogram row under the crosshair.
     Model,
+    /// Recovery of the NEMA spheres against the bands of a standard.
+    #[strum(serialize = "EARL")]
+    Recovery,
     /// Count rates of list-mode data.
     Rates,
     /// Means of the regions over the frames of a list.
@@ -74,6 +78,9 @@ impl BottomTab {
             BottomTab::Model => {
                 "Measured and expected counts of the sinogram row under the crosshair, with the factors of the model"
             }
+            BottomTab::Recovery => {
+                "Recovery of six hot spheres against the bands of a standard (EARL), for each iteration and post-filter"
+            }
             BottomTab::Rates => "Coincidences per second",
             BottomTab::Activity => "Time–activity curves: the mean of each region in each frame",
             BottomTab::Tube => "Sensitivity of one bin: a tube of response",
@@ -93,6 +100,8 @@ pub struct TabsOf {
     pub is_sinogram: bool,
     /// True for images of another program.
     pub is_image: bool,
+    /// True if six regions or more are hot, as the spheres of a phantom.
+    pub has_hot_spheres: bool,
     /// True if the scanner has tubes of response.
     pub has_tubes: bool,
 }
@@ -109,6 +118,7 @@ impl TabsOf {
             BottomTab::Race => !(self.is_sweep || self.is_image),
             BottomTab::Sweep => self.is_sweep,
             BottomTab::Rates | BottomTab::Activity => self.is_list,
+            BottomTab::Recovery => self.has_hot_spheres && !(self.is_sweep || self.is_image),
             BottomTab::Tube => self.has_tubes,
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use super::recovery::LiveRecovery;
 use super::roi_branches::RoiBranches;
 use super::stages::StageLog;
 use super::thinning::limit;
@@ -123,6 +124,8 @@ pub struct LiveRun {
     pub comparisons: BTreeMap<usize, Comparison>,
     /// Peaks along the line of the profile.
     pub peaks: Peaks,
+    /// Recovery coefficients of the NEMA spheres.
+    pub recovery: LiveRecovery,
     /// Marks, each with the number of complete steps at that time.
     pub marks: Vec<(usize, Mark)>,
     /// Times of the stages.
@@ -223,6 +226,7 @@ impl LiveRun {
             }
             EventKind::Deviation(_) => {}
             EventKind::Profiled { line, points } => self.peaks.add(*line, points),
+            EventKind::Recovered { query, points } => self.recovery.add(*query, points),
             EventKind::Explained { subiteration, explained } => {
                 if let Some(record) = &mut self.record {
                     record.explained(*subiteration, *explained);

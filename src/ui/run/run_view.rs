@@ -22,7 +22,7 @@ use crate::plan::{BETA, DeviceChoice, GAMMA, Job, Value};
 use crate::recon::AscentTuning;
 use crate::remote::Remote;
 use crate::render::Palette;
-use crate::session::{Command, Control, Event, IterateUpdate, PeakLine, RunId, Session, StopRule};
+use crate::session::{Command, Control, Event, IterateUpdate, PeakLine, RecoveryQuery, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::open::open_study::OpenStudy;
@@ -115,6 +115,8 @@ pub struct RunView {
     pub(super) edits: RoiEdits,
     /// Line along which peaks are measured, and the run of the images.
     sent_line: Option<(RunId, PeakLine)>,
+    /// Query for recovery coefficients that was sent last, and the run of the images.
+    sent_recovery: Option<(RunId, RecoveryQuery)>,
     /// Stop rules that were sent last.
     sent_rules: Vec<StopRule>,
     /// Run that started automatically and that the user has not changed since.
@@ -428,6 +430,18 @@ impl RunView {
         if line != self.sent_line {
             self.sent_line = line;
             session.measure_peaks(self.live.run, line.map(|(_, line)| line));
+        }
+    }
+
+    /// Requests the recovery coefficients of the images, or ends their measurement.
+    pub fn send_recovery(&mut self, query: Option<RecoveryQuery>, session: &Session) {
+        if self.live.info.is_none() {
+            return;
+        }
+        let query = query.map(|query| (self.live.run, query));
+        if query != self.sent_recovery {
+            session.measure_recovery(self.live.run, query.as_ref().map(|(_, query)| query.clone()));
+            self.sent_recovery = query;
         }
     }
 

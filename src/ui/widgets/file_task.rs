@@ -20,6 +20,8 @@ pub enum FileTask {
     Reference,
     /// Opens an image that those of the runs are compared with.
     ReferenceImage,
+    /// Adds a standard of recovery coefficients.
+    RecoveryStandard,
     /// Sets a correction of the open study.
     Correct(Correction),
     /// Sets a table for reading list-mode data.

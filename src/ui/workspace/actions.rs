@@ -9,6 +9,7 @@ use super::panes::panes_ui::PaneAction;
 use crate::ui::layer::action::LayerAction;
 use crate::ui::plots::lesions::action::LesionAction;
 use crate::ui::plots::plot_options::PlotAction;
+use crate::ui::plots::recovery::action::RecoveryAction;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::run::action::RunAction;
 use crate::ui::slices::action::ViewAction;
@@ -36,6 +37,8 @@ pub enum Action {
     Roi(RoiAction),
     /// On lesions.
     Lesion(LesionAction),
+    /// On the recovery of spheres.
+    Recovery(RecoveryAction),
     /// Answer of a file dialog.
     File(FileAction),
     /// Answer to the question about unsaved work.

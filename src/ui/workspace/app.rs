@@ -32,6 +32,7 @@ use crate::ui::plots::lesions::state::LesionState;
 use crate::ui::plots::model::state::ModelState;
 use crate::ui::plots::plot_options::{PlotKind, PlotOptions, ProfileCurves};
 use crate::ui::plots::profile::{ProfileCache, ProfileInput, peak_line};
+use crate::ui::plots::recovery::state::RecoveryState;
 use crate::ui::rois::document::Document;
 use crate::ui::rois::measured::DifferenceTable;
 use crate::ui::rois::state::RoiState;
@@ -96,6 +97,7 @@ pub struct App {
     pub(super) layer: LayerState,
     /// Lesions of the displayed image.
     pub(super) lesions: LesionState,
+    pub(super) recovery: RecoveryState,
     /// Number of the second image on the graphics adapter.
     pub(super) uploaded_layer: Option<u64>,
     /// Chooser of a series, if it is open.
@@ -203,6 +205,7 @@ impl App {
             rois: RoiState::default(),
             layer: LayerState::default(),
             lesions: LesionState::default(),
+            recovery: RecoveryState::default(),
             uploaded_layer: None,
             series_chooser: None,
             profile: ProfileCache::default(),
@@ -551,6 +554,7 @@ impl eframe::App for App {
         let is_held = ctx.input(|input| input.pointer.any_down());
         self.runs.send_rois(self.rois.masked(), is_held, &self.session);
         self.send_line();
+        self.send_recovery();
         self.rois.undo.feed_state(ctx.input(|input| input.time), &self.rois.document);
         if has_actions {
             self.is_stored = false;

@@ -16,6 +16,7 @@ mod opening;
 pub mod panes;
 pub mod persistence;
 pub mod receive;
+mod recovery;
 mod series_chooser;
 pub mod simulation;
 pub mod status;

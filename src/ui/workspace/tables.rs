@@ -5,7 +5,8 @@ use egui::{ScrollArea, Ui};
 use super::actions::{Action, summed};
 use super::app::App;
 use super::persistence::restore::offer_ui;
-use crate::data::Notice;
+use crate::data::nema::SPHERE_DIAMETERS_MM;
+use crate::data::{Notice, RoiRole};
 use crate::ui::layer::layer_panel::layer_ui;
 use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
 use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
@@ -15,6 +16,7 @@ use crate::ui::plots::plot_area::plot_ui;
 use crate::ui::plots::plot_options::PlotKind;
 use crate::ui::plots::plots_view::{KeptCurves, PlotsView};
 use crate::ui::plots::race_panel::race_panel_ui;
+use crate::ui::plots::recovery::recovery_panel::recovery_ui;
 use crate::ui::plots::stage_panel::stage_panel_ui;
 use crate::ui::plots::{BottomTab, TabsOf};
 use crate::ui::rois::roi_panel::roi_ui;
@@ -86,7 +88,10 @@ impl App {
         let counts = self.study.open.as_ref().and_then(OpenStudy::counts);
         let has_tubes = counts.is_some_and(|open| open.scanner_of_tubes().is_ok());
         let [is_sweep, is_list] = [self.study.sweep().is_some(), self.study.list().is_some()];
-        TabsOf { is_sweep, is_list, is_sinogram: counts.is_some(), is_image: self.study.images().is_some(), has_tubes }
+        let has_hot_spheres =
+            self.rois.document.rois.iter().filter(|roi| roi.role == RoiRole::Hot).count() >= SPHERE_DIAMETERS_MM.len();
+        let is_image = self.study.images().is_some();
+        TabsOf { is_sweep, is_list, is_sinogram: counts.is_some(), is_image, has_hot_spheres, has_tubes }
     }
 
     fn plots_view(&self) -> PlotsView<'_> {
@@ -162,6 +167,9 @@ impl App {
                 summed(actions, Action::Plot, |actions| activity_ui(&view, ui, actions));
             }
             BottomTab::Model => summed(actions, Action::Plot, |actions| model_ui(&self.model_view(), ui, actions)),
+            BottomTab::Recovery => {
+                summed(actions, Action::Recovery, |actions| recovery_ui(&self.recovery_view(), ui, actions));
+            }
             BottomTab::Compare => {
                 summed(actions, compared, |actions| compare_panel_ui(&self.runs, &self.plots_view(), ui, actions));
             }

@@ -97,6 +97,11 @@ impl FileDialog {
                 "widths by the distance from the axis (.toml)",
                 vec![filter("Resolution model", &["toml"]), all_files()],
             ),
+            FileTask::RecoveryStandard => read(
+                "Bands of recovery coefficients",
+                "limits for the NEMA spheres (.toml)",
+                vec![filter("Standard", &["toml"]), all_files()],
+            ),
             FileTask::OpenLayer => {
                 let dialog = read_content("Second image", Content::Image);
                 let formats = format!("an image ({}), or a folder with a DICOM series", endings(Content::Image, Access::Read));

@@ -134,6 +134,7 @@ impl App {
             FileTask::Psf => self.runs.active_mut().forms.settings.psf = Some(io::psf::read_file(path)?),
             FileTask::OpenLayer => self.layer.start(path, waker(ctx)),
             FileTask::ReferenceImage => self.runs.read_reference(path, waker(ctx)),
+            FileTask::RecoveryStandard => self.recovery.add(io::recovery::read_file(path)?),
             FileTask::OpenTubes => self.start_tubes(ctx, TubeSource::File(path.to_owned())),
             FileTask::OpenMatrix => self.read_matrix(ctx, path.to_owned()),
             FileTask::ListTable(table) => self.study.list_form.iter_mut().for_each(|form| form.set_table(table, path)),

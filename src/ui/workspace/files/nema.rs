@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::Context;
 use jiff::Timestamp;
 
-use crate::data::{Notice, Roi, RoiRole, Volume};
+use crate::data::{Notice, RecoveryStandard, Roi, RoiRole, Volume};
 use crate::io;
 use crate::measure::nema::{self, NemaKnown};
 use crate::measure::nema_nu4;
@@ -40,6 +40,7 @@ impl App {
             rois: self.rois.document.rois.clone(),
             title: self.title_to_write(),
             provenance: self.provenance().map(|record| self.record_to_write(record)),
+            standards: self.recovery.standards().to_vec(),
         };
         self.write_in_background(ctx, FileTask::NemaReport(standard), path, move |path| sources.write(standard, path));
         Ok(())
@@ -52,6 +53,8 @@ struct ReportSources {
     rois: Vec<Roi>,
     title: String,
     provenance: Option<Provenance>,
+    /// Standards of recovery coefficients.
+    standards: Vec<RecoveryStandard>,
 }
 
 impl ReportSources {
@@ -79,6 +82,8 @@ impl ReportSources {
         let found = nema::find(&self.volume, &NemaKnown::default()).map_err(|error| error.to_string())?;
         let placement = found.with_rois(&self.rois).unwrap_or(found);
         let analysis = nema::analyse(&self.volume, &placement, common_ratio(&self.rois)).map_err(|error| error.to_string())?;
+        // Only six hot spheres with their ratio have recovery coefficients.
+        let analysis = analysis.clone().judged(&self.volume, &self.standards).unwrap_or(analysis);
         Ok((self.report(&analysis, nema_pdf)?, placement.moved_mm))
     }
 
@@ -99,7 +104,7 @@ impl ReportSources {
 }
 
 /// Returns the true activity ratio of the hot regions if it is the same for all that have one.
-fn common_ratio(rois: &[Roi]) -> Option<f64> {
+pub fn common_ratio(rois: &[Roi]) -> Option<f64> {
     let mut ratios = rois.iter().filter(|roi| roi.role == RoiRole::Hot).filter_map(|roi| roi.activity_ratio);
     let first = ratios.next()?;
     ratios.all(|ratio| ratio == first).then_some(first)

@@ -1,0 +1,163 @@
+//! Recovery coefficients against the bands of a standard, and the best of several settings.
+//!
+//! The distance of a coefficient from the middle of its band is in half widths: d = (RC − middle) / (half width), |d| ≤ 1 inside. A
+//! setting complies if every coefficient lies in its band. Of those that comply, the recommended one has the smallest root mean
+//! square of d over all spheres and quantities. If none complies, the nearest has the smallest largest |d|.
+
+use super::recovery::{Recovery, RecoveryPoint};
+use crate::data::{RecoveryQuantity, RecoveryStandard};
+
+/// A recovery coefficient and its band.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deviation {
+    /// Quantity.
+    pub quantity: RecoveryQuantity,
+    /// Inner diameter of the sphere, mm.
+    pub diameter_mm: f64,
+    /// Coefficient.
+    pub coefficient: f64,
+    /// Limits, [min, max].
+    pub limits: [f64; 2],
+    /// Distance from the middle in half widths: ±1 at the limits.
+    pub relative: f64,
+}
+
+impl Deviation {
+    /// Returns the signed distance beyond the nearer limit; 0 inside the band.
+    pub fn excess(&self) -> f64 {
+        self.coefficient - self.coefficient.clamp(self.limits[0], self.limits[1])
+    }
+
+    /// Describes a coefficient outside its band: "10 mm, max: 0.12 above 0.57"; of one inside, its band.
+    pub fn text(&self) -> String {
+        let Self { quantity, diameter_mm, limits: [min, max], coefficient, .. } = self;
+        let place = match self.excess() {
+            0.0 => format!("{coefficient:.2} in {min:.2}–{max:.2}"),
+            excess if excess > 0.0 => format!("{excess:.3} above {max:.2}"),
+            excess => format!("{:.3} below {min:.2}", -excess),
+        };
+        format!("{diameter_mm} mm, {}: {place}", quantity.label())
+    }
+}
+
+/// Recovery coefficients of an image against all bands of a standard.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// Each coefficient with a band; band by band, the smallest sphere first.
+    pub deviations: Vec<Deviation>,
+}
+
+impl Verdict {
+    /// Compares the coefficients with a standard. Quantities that were not measured fail.
+    pub fn of(recovery: &Recovery, standard: &RecoveryStandard) -> Self {
+        let of_band = |band: &crate::data::RecoveryBand| {
+            let band = *band;
+            recovery.spheres.iter().enumerate().map(move |(index, sphere)| {
+                let coefficient = sphere.of(band.quantity).unwrap_or(f64::NAN);
+                Deviation {
+                    quantity: band.quantity,
+                    diameter_mm: sphere.diameter_mm,
+                    coefficient,
+                    limits: band.limits[index],
+                    relative: Some(band.deviation(index, coefficient)).filter(|d| d.is_finite()).unwrap_or(f64::INFINITY),
+                }
+            })
+        };
+        Self { deviations: standard.bands.iter().flat_map(of_band).collect::<Vec<_>>() }
+    }
+
+    /// Returns true if every coefficient lies in its band, limits included.
+    pub fn complies(&self) -> bool {
+        self.num_outside() == 0
+    }
+
+    /// Returns the number of coefficients outside their bands.
+    pub fn num_outside(&self) -> usize {
+        // Limits as they are written: `relative` may be rounded.
+        let is_inside = |d: &&Deviation| d.coefficient >= d.limits[0] && d.coefficient <= d.limits[1];
+        self.deviations.len() - self.deviations.iter().filter(is_inside).count()
+    }
+
+    /// Returns the coefficient farthest from the middle of its band, in half widths; `None` without bands.
+    pub fn worst(&self) -> Option<&Deviation> {
+        self.deviations.iter().max_by(|a, b| a.relative.abs().total_cmp(&b.relative.abs()))
+    }
+
+    /// Returns the largest distance from the middle of a band, in half widths.
+    pub fn largest(&self) -> f64 {
+        self.worst().map_or(f64::INFINITY, |worst| worst.relative.abs())
+    }
+
+    /// Returns the root mean square of the distances from the middles, in half widths.
+    pub fn rms(&self) -> f64 {
+        let squares: f64 = self.deviations.iter().map(|deviation| deviation.relative.powi(2)).sum();
+        (squares / self.deviations.len() as f64).sqrt()
+    }
+}
+
+/// Returns the verdict of each setting; `None` where nothing was measured.
+pub fn verdicts(points: &[RecoveryPoint], standard: &RecoveryStandard) -> Vec<Option<Verdict>> {
+    points.iter().map(|point| Some(Verdict::of(point.outcome.as_ref().ok()?, standard))).collect()
+}
+
+/// Returns the index of the recommended setting of several and true, or if none complies that of the nearest one and false; `None`
+/// without a verdict. A tie is the first.
+pub fn best_setting(verdicts: &[Option<Verdict>]) -> Option<(usize, bool)> {
+    let known = || verdicts.iter().enumerate().filter_map(|(index, verdict)| Some((index, verdict.as_ref()?)));
+    let smallest = |found: &mut dyn Iterator<Item = (usize, f64)>| found.min_by(|a, b| a.1.total_cmp(&b.1));
+    let complying = &mut known().filter(|(_, verdict)| verdict.complies()).map(|(index, verdict)| (index, verdict.rms()));
+    let recommended = smallest(complying).map(|(index, _)| (index, true));
+    recommended
+        .or_else(|| smallest(&mut known().map(|(index, verdict)| (index, verdict.largest()))).map(|(index, _)| (index, false)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::RecoveryBand;
+    use crate::data::nema::SPHERE_DIAMETERS_MM;
+    use crate::measure::nema::SphereRecovery;
+
+    fn standard() -> RecoveryStandard {
+        let band = |quantity, limits| RecoveryBand { quantity, limits: [limits; 6] };
+        let bands = vec![band(RecoveryQuantity::MeanA50, [0.4, 0.6]), band(RecoveryQuantity::Max, [0.5, 0.9])];
+        RecoveryStandard { name: "s".into(), title: "S".into(), source: "here".into(), bands }
+    }
+
+    fn recovery(mean_a50: f64, max: f64) -> Recovery {
+        let spheres = SPHERE_DIAMETERS_MM.map(|diameter_mm| SphereRecovery { diameter_mm, mean_a50, max, peak: None });
+        Recovery { background_mean: 1.0, spheres }
+    }
+
+    #[test]
+    fn a_verdict_names_the_sphere_and_its_distance() {
+        let mut image = recovery(0.6, 0.7);
+        let inside = Verdict::of(&image, &standard());
+        assert!(inside.complies() && (inside.largest() - 1.0).abs() < 1e-12);
+        assert!((inside.rms() - 0.5f64.sqrt()).abs() < 1e-12, "half the distances are 1, half 0");
+        image.spheres[2].max = 0.45;
+        let outside = Verdict::of(&image, &standard());
+        assert_eq!((outside.complies(), outside.num_outside()), (false, 1));
+        assert_eq!(outside.worst().unwrap().text(), "17 mm, max: 0.050 below 0.50");
+        image.spheres[5].mean_a50 = 0.75;
+        let outside = Verdict::of(&image, &standard());
+        assert_eq!((outside.num_outside(), outside.worst().unwrap().text().as_str()), (2, "37 mm, A50: 0.150 above 0.60"));
+        assert_eq!(outside.deviations[0].text(), "10 mm, A50: 0.60 in 0.40–0.60");
+        // A peak was not measured.
+        let of_peaks = RecoveryStandard {
+            bands: vec![RecoveryBand { quantity: RecoveryQuantity::Peak, limits: [[0.0, 9.0]; 6] }],
+            ..standard()
+        };
+        assert_eq!(Verdict::of(&image, &of_peaks).num_outside(), 6);
+    }
+
+    #[test]
+    fn the_recommended_setting_lies_nearest_to_the_middles_of_the_bands() {
+        let of = |mean_a50, max| Some(Verdict::of(&recovery(mean_a50, max), &standard()));
+        // The third is nearest to the middles although the fourth has the smaller sum of distances of one quantity.
+        assert_eq!(best_setting(&[of(0.58, 0.7), None, of(0.52, 0.72), of(0.5, 0.88)]), Some((2, true)));
+        // None complies: the smallest largest distance counts.
+        assert_eq!(best_setting(&[of(0.65, 0.95), of(0.64, 0.7), of(0.62, 0.99)]), Some((1, false)));
+        assert_eq!(best_setting(&[None, None]), None);
+    }
+}

@@ -1,0 +1,265 @@
+//! Recovery coefficients of the NEMA spheres against the bands of a standard: of one image, and of many settings.
+
+use serde_json::{Value, json};
+
+use super::image_page::{plot, table};
+use super::page::{Anchor, MARGIN, PAGE, Page};
+use super::plot::{Plot, Series};
+use super::text_table::TextTable;
+use crate::data::nema::SPHERE_DIAMETERS_MM;
+use crate::data::{RecoveryBand, RecoveryQuantity, RecoveryStandard};
+use crate::measure::nema::{Deviation, JudgedRecovery, Recovery, RecoveryPoint, Verdict, best_setting, verdicts};
+use crate::text::counted;
+
+/// Definitions of the coefficients.
+const DEFINITIONS: &str = "Recovery: (value / background) / true ratio. A50: mean of the voxels above (max + background) / 2 \
+                           that are connected with the maximum. Background: mean of 60 circles of 37 mm.";
+
+/// Settings that were measured against a standard, and the best of them.
+pub struct RecoverySearch<'a> {
+    standard: &'a RecoveryStandard,
+    points: &'a [RecoveryPoint],
+    verdicts: Vec<Option<Verdict>>,
+    best: Option<(usize, bool)>,
+}
+
+/// Returns the table of an image against a standard.
+pub fn recovery_table(title: &str, recovery: &Recovery, standard: &RecoveryStandard) -> TextTable {
+    let verdict = Verdict::of(recovery, standard);
+    let row = |sphere: usize| {
+        let diameter_mm = SPHERE_DIAMETERS_MM[sphere];
+        let of_sphere = verdict.deviations.iter().filter(|deviation| deviation.diameter_mm == diameter_mm);
+        let cells = of_sphere.flat_map(|deviation| {
+            let [min, max] = deviation.limits;
+            [format!("{:.3}", deviation.coefficient), format!("{min:.2}–{max:.2}"), place(deviation)]
+        });
+        std::iter::once(format!("{diameter_mm} mm")).chain(cells).collect()
+    };
+    let group =
+        |band: &RecoveryBand| (band.quantity.label().to_owned(), ["recovery", "band", "outside by"].map(String::from).to_vec());
+    TextTable {
+        title: format!("Recovery coefficients against {}: {title}", standard.title),
+        words: vec!["sphere".into()],
+        groups: standard.bands.iter().map(group).collect(),
+        rows: (0..SPHERE_DIAMETERS_MM.len()).map(row).collect(),
+        remarks: vec![verdict_text(&verdict, standard), DEFINITIONS.into(), format!("Bands: {}.", standard.source)],
+    }
+}
+
+/// Returns the signed distance beyond a limit as text; a dash inside the band.
+fn place(deviation: &Deviation) -> String {
+    match deviation.excess() {
+        0.0 => "–".into(),
+        excess => format!("{excess:+.3}"),
+    }
+}
+
+/// Draws the recovery of an image against a standard: bands, curves, table and verdict.
+pub(super) fn recovery_page(page: &mut Page, analysis: &JudgedRecovery) {
+    let JudgedRecovery { standard, recovery, .. } = analysis;
+    page.heading(104.0, &format!("Recovery coefficients against {}", standard.title));
+    let mut top = plot(page, [118.0, 430.0], recovery_plot(recovery, standard)) + 28.0;
+    let verdict = Verdict::of(recovery, standard);
+    for band in &standard.bands {
+        let titles = [band.quantity.label(), "min", "max", "outside by"];
+        let step = (PAGE[0] - MARGIN - MARGIN - 60.0) / titles.len() as f64;
+        let columns = std::array::from_fn(|index| MARGIN + 60.0 + step * (index + 1) as f64);
+        let of_band = verdict.deviations.iter().filter(|deviation| deviation.quantity == band.quantity);
+        let rows = of_band.map(|deviation| {
+            let [min, max] = deviation.limits.map(|limit| format!("{limit:.2}"));
+            (format!("{} mm", deviation.diameter_mm), [format!("{:.3}", deviation.coefficient), min, max, place(deviation)])
+        });
+        top = table(page, top, columns, titles, rows) + 20.0;
+    }
+    let outside = verdict.deviations.iter().filter(|deviation| deviation.excess() != 0.0).map(Deviation::text);
+    let complies = if verdict.complies() { "complies" } else { "does not comply" };
+    let lines = std::iter::once(format!("The image {complies} with {}.", standard.title)).chain(outside);
+    for line in lines.chain([DEFINITIONS.to_owned(), format!("Bands: {}.", standard.source)]) {
+        page.small([MARGIN, top], Anchor::Start, &line);
+        top += 12.0;
+    }
+}
+
+/// Returns the plot of the coefficients over the diameters, with the limits of their bands as dashed lines.
+pub fn recovery_plot(recovery: &Recovery, standard: &RecoveryStandard) -> Plot {
+    let line = |name: String, colour: usize, is_published: bool, value: &dyn Fn(usize) -> Option<f64>| Series {
+        name,
+        colour,
+        is_published,
+        points: (0..SPHERE_DIAMETERS_MM.len()).filter_map(|k| Some([SPHERE_DIAMETERS_MM[k], value(k)?])).collect(),
+    };
+    let of_band = |(band, colour): (&RecoveryBand, usize)| {
+        let name = band.quantity.label();
+        [
+            line(name.to_owned(), colour, false, &|k| recovery.spheres[k].of(band.quantity)),
+            line(format!("{name}, min"), colour, true, &|k| Some(band.limits[k][0])),
+            line(format!("{name}, max"), colour, true, &|k| Some(band.limits[k][1])),
+        ]
+    };
+    let x_ticks = SPHERE_DIAMETERS_MM.map(|diameter_mm| (diameter_mm, diameter_mm.to_string())).to_vec();
+    let titles = ["Recovery coefficients and bands", "inner diameter, mm", "fraction of the true activity"];
+    Plot::linear(titles, x_ticks, standard.bands.iter().zip([4, 2, 5]).flat_map(of_band).collect())
+}
+
+/// Describes a verdict in a sentence.
+pub fn verdict_text(verdict: &Verdict, standard: &RecoveryStandard) -> String {
+    let outside: Vec<String> = verdict.deviations.iter().filter(|d| d.excess() != 0.0).map(Deviation::text).collect();
+    match &outside[..] {
+        [] if verdict.complies() => format!("The image complies with {}.", standard.title),
+        _ => format!("The image does not comply with {}: {}.", standard.title, outside.join("; ")),
+    }
+}
+
+impl<'a> RecoverySearch<'a> {
+    /// Compares settings with a standard.
+    pub fn new(points: &'a [RecoveryPoint], standard: &'a RecoveryStandard) -> Self {
+        let verdicts = verdicts(points, standard);
+        let best = best_setting(&verdicts);
+        Self { standard, points, verdicts, best }
+    }
+
+    /// Returns each setting with its verdict, if it was measured.
+    pub fn settings(&self) -> impl Iterator<Item = (&RecoveryPoint, Option<&Verdict>)> {
+        self.points.iter().zip(self.verdicts.iter().map(Option::as_ref))
+    }
+
+    /// Returns true if a setting complies.
+    pub fn has_compliant(&self) -> bool {
+        self.best.is_some_and(|(_, complies)| complies)
+    }
+
+    /// Returns the recommended setting; `None` if none complies.
+    pub fn recommended(&self) -> Option<&RecoveryPoint> {
+        self.best.filter(|(_, complies)| *complies).map(|(index, _)| &self.points[index])
+    }
+
+    /// Returns the table: a row for each iteration, a column for each filter.
+    pub fn table(&self) -> TextTable {
+        let mut filters: Vec<f64> = self.points.iter().map(|point| point.filter_mm).collect();
+        filters.sort_by(f64::total_cmp);
+        filters.dedup();
+        let mut iterations: Vec<usize> = self.points.iter().map(|point| point.iteration).collect();
+        iterations.sort_unstable();
+        iterations.dedup();
+        let at = |iteration: usize, filter_mm: f64| {
+            self.points.iter().rposition(|point| point.iteration == iteration && point.filter_mm == filter_mm)
+        };
+        let row = |iteration: usize| {
+            let cells = filters.iter().map(|filter| at(iteration, *filter).map_or_else(String::new, |index| self.cell(index)));
+            std::iter::once(iteration.to_string()).chain(cells).collect()
+        };
+        let filter = |mm: &f64| if *mm == 0.0 { "none".to_owned() } else { format!("{mm} mm") };
+        TextTable {
+            title: format!("Recovery coefficients against {}", self.standard.title),
+            words: vec!["iteration".into()],
+            groups: vec![("post-filter, FWHM".into(), filters.iter().map(filter).collect())],
+            rows: iterations.into_iter().map(row).collect(),
+            remarks: vec![
+                "Cells: 'complies' and the root mean square of the distances from the middles of the bands, in half widths; or the \
+                 coefficient farthest outside its band, with its distance from the limit."
+                    .into(),
+                DEFINITIONS.into(),
+                format!("Bands: {}.", self.standard.source),
+            ],
+        }
+    }
+
+    /// Returns the text of a setting.
+    fn cell(&self, index: usize) -> String {
+        let Some(verdict) = &self.verdicts[index] else { return "–".into() };
+        if verdict.complies() {
+            return format!("complies {:.2}", verdict.rms());
+        }
+        verdict.worst().map_or_else(String::new, |worst| {
+            format!("{} mm {} {:+.2}", worst.diameter_mm, worst.quantity.label(), worst.excess())
+        })
+    }
+
+    /// Describes the result in a sentence with the recommended setting.
+    pub fn sentence(&self) -> String {
+        let title = &self.standard.title;
+        let num = self.verdicts.iter().flatten().filter(|verdict| verdict.complies()).count();
+        let Some((index, complies)) = self.best else {
+            return format!("{title}: no setting was measured.");
+        };
+        let (RecoveryPoint { iteration, filter_mm, .. }, verdict) = (&self.points[index], self.verdicts[index].as_ref());
+        let setting = match filter_mm {
+            0.0 => format!("iteration {iteration} without post-filter"),
+            mm => format!("iteration {iteration} with a post-filter of {mm} mm"),
+        };
+        let settings = counted(self.points.len(), "setting");
+        if complies {
+            let rms = verdict.map_or(f64::NAN, Verdict::rms);
+            return format!(
+                "{title}: {num} of {settings} comply. Recommended: {setting}, nearest to the middles of the bands (root mean \
+                 square distance {rms:.2} half widths)."
+            );
+        }
+        let worst = verdict.and_then(Verdict::worst).map_or_else(String::new, Deviation::text);
+        format!("{title}: none of {settings} complies. Nearest: {setting} ({worst}).")
+    }
+
+    /// Returns the settings as JSON. Coefficients are fractions, distances half widths.
+    pub fn json(&self) -> Value {
+        let setting = |(point, verdict): (&RecoveryPoint, &Option<Verdict>)| {
+            let worst = verdict.as_ref().filter(|verdict| !verdict.complies()).and_then(Verdict::worst);
+            json!({
+                "iteration": point.iteration,
+                "post_filter_mm": point.filter_mm,
+                "complies": verdict.as_ref().map(Verdict::complies),
+                "num_outside": verdict.as_ref().map(Verdict::num_outside),
+                "rms_deviation": verdict.as_ref().map(Verdict::rms),
+                "largest_deviation": verdict.as_ref().map(Verdict::largest),
+                "fails": worst.map(Deviation::text),
+                "spheres": point.outcome.as_ref().ok().map(|recovery| &recovery.spheres),
+                "problem": point.outcome.as_ref().err().map(|problem| &problem.text),
+            })
+        };
+        let recommended = self.recommended();
+        json!({
+            "standard": self.standard,
+            "sentence": self.sentence(),
+            "recommended": recommended.map(|point| json!({ "iteration": point.iteration, "post_filter_mm": point.filter_mm })),
+            "settings": self.points.iter().zip(&self.verdicts).map(setting).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Returns the titles of the columns of [`RecoverySearch::csv_rows`].
+    pub fn csv_titles() -> Vec<String> {
+        let first = ["standard", "iteration", "post_filter_mm", "complies", "num_outside", "rms_deviation", "largest_deviation"];
+        let coefficients = QUANTITIES.iter().flat_map(|quantity| {
+            SPHERE_DIAMETERS_MM.iter().map(move |diameter_mm| format!("{}_{diameter_mm}_mm", quantity.key()))
+        });
+        first.into_iter().map(String::from).chain(coefficients).chain(["problem".into()]).collect()
+    }
+
+    /// Returns a row for each setting; coefficients that were not measured are empty.
+    pub fn csv_rows(&self) -> Vec<Vec<String>> {
+        let row = |(point, verdict): (&RecoveryPoint, &Option<Verdict>)| {
+            let number = |of: &dyn Fn(&Verdict) -> String| verdict.as_ref().map_or_else(String::new, of);
+            let first = [
+                self.standard.name.clone(),
+                point.iteration.to_string(),
+                point.filter_mm.to_string(),
+                number(&|verdict| verdict.complies().to_string()),
+                number(&|verdict| verdict.num_outside().to_string()),
+                number(&|verdict| verdict.rms().to_string()),
+                number(&|verdict| verdict.largest().to_string()),
+            ];
+            let recovery = point.outcome.as_ref().ok();
+            let coefficient = |quantity: RecoveryQuantity, sphere: usize| {
+                let value = recovery.and_then(|recovery| recovery.spheres[sphere].of(quantity));
+                value.map_or_else(String::new, |value| value.to_string())
+            };
+            let coefficients = QUANTITIES
+                .iter()
+                .flat_map(|quantity| (0..SPHERE_DIAMETERS_MM.len()).map(|sphere| coefficient(*quantity, sphere)));
+            let problem = point.outcome.as_ref().err().map_or_else(String::new, |problem| problem.text.clone());
+            first.into_iter().chain(coefficients).chain([problem]).collect()
+        };
+        self.points.iter().zip(&self.verdicts).map(row).collect()
+    }
+}
+
+/// Quantities in the order of the columns.
+const QUANTITIES: [RecoveryQuantity; 3] = [RecoveryQuantity::MeanA50, RecoveryQuantity::Max, RecoveryQuantity::Peak];

@@ -1,0 +1,14 @@
+//! Actions of the tab of the recovery.
+
+use crate::ui::widgets::file_task::FileTask;
+
+/// Action of the tab of the recovery.
+#[derive(Clone, Debug)]
+pub enum RecoveryAction {
+    /// Compares with the standard of this index.
+    Select(usize),
+    /// Asks for the file of a task.
+    Ask(FileTask),
+    /// Shows an iteration with a post-filter of this FWHM, mm; 0 = none.
+    Show(usize, f64),
+}

@@ -1,0 +1,121 @@
+//! Map of iterations and post-filters: a cell for each measured setting.
+
+use std::collections::BTreeMap;
+
+use egui::{Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind, Ui, Vec2, vec2};
+
+use super::action::RecoveryAction;
+use super::state::FILTERS_MM;
+use crate::measure::nema::{Deviation, RecoveryPoint, Verdict};
+use crate::report::RecoverySearch;
+use crate::ui::widgets::theme;
+
+/// Side of a cell and gap between cells, points.
+const CELL: f32 = 17.0;
+const GAP: f32 = 2.0;
+/// Width of the names of the filters, points.
+const NAME_WIDTH: f32 = 40.0;
+
+/// Setting of a cell: its number in the search, and its iteration and filter.
+type Setting = (usize, f64);
+
+/// Draws the map; a click shows the setting. `shown` is the displayed one.
+pub fn map_ui(search: &RecoverySearch, shown: Option<Setting>, ui: &mut Ui, actions: &mut Vec<RecoveryAction>) {
+    let mut columns: BTreeMap<usize, Vec<(&RecoveryPoint, Option<&Verdict>)>> = BTreeMap::new();
+    for (point, verdict) in search.settings() {
+        columns.entry(point.iteration).or_default().push((point, verdict));
+    }
+    let recommended = search.recommended().map(|point| (point.iteration, point.filter_mm));
+    ui.spacing_mut().item_spacing = Vec2::splat(GAP);
+    ui.horizontal_top(|ui| {
+        ui.vertical(|ui| {
+            for filter_mm in FILTERS_MM {
+                let name = if filter_mm == 0.0 { "none".to_owned() } else { format!("{filter_mm} mm") };
+                ui.add_sized(vec2(NAME_WIDTH, CELL), egui::Label::new(RichText::new(name).small().weak()));
+            }
+            ui.label(RichText::new("iteration").small().weak());
+        });
+        ScrollArea::horizontal().id_salt("recovery map").stick_to_right(true).show(ui, |ui| {
+            ui.horizontal_top(|ui| {
+                for (iteration, settings) in &columns {
+                    ui.vertical(|ui| {
+                        for filter_mm in FILTERS_MM {
+                            let found = settings.iter().find(|(point, _)| point.filter_mm == filter_mm);
+                            let here = Some((*iteration, filter_mm));
+                            cell_ui(found.copied(), [here == recommended, here == shown], ui, actions);
+                        }
+                        ui.add_sized(vec2(CELL, 12.0), egui::Label::new(RichText::new(iteration.to_string()).small().weak()));
+                    });
+                }
+            });
+        });
+    });
+}
+
+/// Draws a cell: filled with a tick where the setting complies; empty before it is measured.
+fn cell_ui(
+    found: Option<(&RecoveryPoint, Option<&Verdict>)>,
+    [is_recommended, is_shown]: [bool; 2],
+    ui: &mut Ui,
+    actions: &mut Vec<RecoveryAction>,
+) {
+    let (rect, response) = ui.allocate_exact_size(Vec2::splat(CELL), Sense::click());
+    let Some((point, verdict)) = found else { return };
+    let colours = theme::colours(ui.visuals());
+    let weak = ui.visuals().weak_text_color();
+    let complies = verdict.is_some_and(Verdict::complies);
+    match verdict {
+        Some(_) if complies => {
+            ui.painter().rect_filled(rect, 2.0, colours.accent);
+            tick(ui, rect, colours.on_accent);
+        }
+        // The nearer, the stronger.
+        Some(verdict) => {
+            let strength = (1.0 / verdict.largest()).clamp(0.1, 1.0) as f32;
+            ui.painter().rect_filled(rect, 2.0, weak.gamma_multiply(0.45 * strength));
+        }
+        None => _ = ui.painter().line_segment([rect.left_bottom(), rect.right_top()], Stroke::new(1.0, weak)),
+    }
+    if is_recommended {
+        ui.painter().rect_stroke(rect, 2.0, Stroke::new(2.0, ui.visuals().strong_text_color()), StrokeKind::Inside);
+    }
+    if is_shown {
+        ui.painter().rect_stroke(rect.shrink(3.0), 1.0, Stroke::new(1.5, colours.shown_mark), StrokeKind::Inside);
+    }
+    let text = text(point, verdict, is_recommended);
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &text));
+    if response.clicked() {
+        actions.push(RecoveryAction::Show(point.iteration, point.filter_mm));
+    }
+    response.on_hover_text(text);
+}
+
+/// Draws a tick: colour alone is not enough.
+fn tick(ui: &Ui, rect: Rect, colour: egui::Color32) {
+    let at = |x: f32, y: f32| rect.lerp_inside(vec2(x, y));
+    let stroke = Stroke::new(1.6, colour);
+    ui.painter().line_segment([at(0.25, 0.55), at(0.43, 0.73)], stroke);
+    ui.painter().line_segment([at(0.43, 0.73), at(0.76, 0.3)], stroke);
+}
+
+/// Describes a setting.
+pub fn text(point: &RecoveryPoint, verdict: Option<&Verdict>, is_recommended: bool) -> String {
+    let filter = if point.filter_mm == 0.0 { "no post-filter".to_owned() } else { format!("post-filter {} mm", point.filter_mm) };
+    let setting = format!("Iteration {}, {filter}", point.iteration);
+    match (verdict, &point.outcome) {
+        (Some(verdict), _) if verdict.complies() => {
+            let recommended = if is_recommended { ", recommended" } else { "" };
+            format!("{setting}: complies{recommended} ({:.2} half widths from the middles)", verdict.rms())
+        }
+        (Some(verdict), _) => {
+            let worst = verdict.worst().map_or_else(String::new, Deviation::text);
+            let others = match verdict.num_outside() {
+                0 | 1 => String::new(),
+                num => format!(", and {} more outside", num - 1),
+            };
+            format!("{setting}: does not comply ({worst}{others})")
+        }
+        (None, Err(problem)) => format!("{setting}: {}", problem.text),
+        (None, Ok(_)) => setting,
+    }
+}
