@@ -44,19 +44,22 @@ struct UniformShape {
 
 // Values that a thread fetches before it needs them.
 #define AHEAD 4
+// Threads of a block of maps of columns at most.
+#define MAX_THREADS 256
 
-// Maps along x and z at once, or along y, with the same weights everywhere, of images in columns along z.
+// Maps along x and z at once, or along y, with the same weights everywhere, of images in columns along z. A thread has four places of a
+// column: column_len is a multiple of four.
 struct ColumnsShape {
     // Voxels along x, y and z.
     unsigned nx, ny, nz;
-    // Places of a column.
-    unsigned column_len;
-    // Outputs of a thread, along x or y.
+    // Places of a column, and values of an array, with those behind the last column.
+    unsigned column_len, array_len;
+    // Columns of a thread, along x or y.
     unsigned num_outputs;
     // Weights along any axis at most.
     unsigned width;
-    // 1 if outputs outside the field of view are 0.
-    unsigned is_masked;
+    // 1 if inputs outside the field of view, or which are no voxels, are something else than 0; 1 if outputs there are 0.
+    unsigned is_first, is_last;
     // About the middle of MAX_WIDTH, zero beyond: along x or y, and along z.
     float weights[MAX_WIDTH], z_weights[MAX_WIDTH];
 };
@@ -205,46 +208,65 @@ extern "C" __global__ void along_axis_uniform(float *out, const float *x, const 
             out[place + (output + k) * map.stride] = is_seen[k] ? sums[k] : 0.0f;
 }
 
-// The values at the places from + i * stride of an array, for i from `first` up to `end`, each asked for AHEAD values before it is
-// needed; those that do not lie within `inside` are 0.
+__device__ __forceinline__ void add_scaled(float4 *to, float factor, float4 from)
+{
+    to->x += factor * from.x;
+    to->y += factor * from.y;
+    to->z += factor * from.z;
+    to->w += factor * from.w;
+}
+
+// The four values from each of the places from + i * stride of an array, asked for AHEAD steps before they are needed; 0 for an i that
+// does not lie in first ... end - 1.
 struct Fetched {
     const float *from;
     int stride, first, end;
-    float ahead[AHEAD];
+    float4 ahead[AHEAD];
 
-    __device__ __forceinline__ Fetched(const float *from, int stride, int first, int inside_first, int inside_end)
-        : from(from), stride(stride), first(inside_first), end(inside_end)
+    __device__ __forceinline__ Fetched(const float *from, int stride, int start, int first, int end)
+        : from(from), stride(stride), first(first), end(end)
     {
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
-            ahead[k] = value(first + k);
+            ahead[k] = values(start + k);
     }
 
-    __device__ __forceinline__ float value(int i) const { return i >= first && i < end ? from[i * stride] : 0.0f; }
-
-    // Value i; they are taken in order.
-    __device__ __forceinline__ float next(int i)
+    __device__ __forceinline__ float4 values(int i) const
     {
-        const float now = ahead[0];
+        return i >= first && i < end ? *(const float4 *)(from + i * stride) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
+
+    // The values of i; they are taken in order.
+    __device__ __forceinline__ float4 next(int i)
+    {
+        const float4 now = ahead[0];
 #pragma unroll
         for (int k = 1; k < AHEAD; k++)
             ahead[k - 1] = ahead[k];
-        ahead[AHEAD - 1] = value(i + AHEAD);
+        ahead[AHEAD - 1] = values(i + AHEAD);
         return now;
     }
 };
 
-// What a value brings to the next WIDTH outputs: sums[0] is then the one that it is the last of.
-template <int WIDTH> __device__ __forceinline__ void add_to(float sums[WIDTH], const ColumnsShape &map, float value)
+// What values bring to the next WIDTH outputs: sums[0] is then the one that they are the last of.
+template <int WIDTH> __device__ __forceinline__ void add_to(float4 sums[WIDTH], const ColumnsShape &map, float4 values)
 {
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++)
-        sums[k] = (k + 1 < WIDTH ? sums[k + 1] : 0.0f) + map.weights[(MAX_WIDTH + WIDTH) / 2 - 1 - k] * value;
+    for (int k = 0; k < WIDTH; k++) {
+        float4 sum = k + 1 < WIDTH ? sums[k + 1] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        add_scaled(&sum, map.weights[(MAX_WIDTH + WIDTH) / 2 - 1 - k], values);
+        sums[k] = sum;
+    }
 }
 
-__device__ __forceinline__ bool is_seen(const ColumnsShape &map, uint2 inside, int x)
+// Sets the values behind the last column to 0.
+__device__ __forceinline__ void clear_tail(float *out, const ColumnsShape &map)
 {
-    return !map.is_masked || (x >= (int)inside.x && x < (int)inside.y);
+    if (blockIdx.x + blockIdx.y > 0)
+        return;
+    const unsigned first = threadIdx.y * blockDim.x + threadIdx.x, count = blockDim.x * blockDim.y;
+    for (unsigned k = map.nx * map.ny * map.column_len + first; k < map.array_len; k += count)
+        out[k] = 0.0f;
 }
 
 template <int WIDTH>
@@ -252,56 +274,60 @@ __device__ __forceinline__ void sum_x_and_z(float *out, const float *x, const in
                                             const uint2 *fov_rows, const ColumnsShape &map)
 {
     const int REACH = WIDTH / 2;
-    // Two columns of each row, of which one is written while the other is read, each with a zero behind.
-    extern __shared__ float shared[];
-    const int place = threadIdx.x, len = map.column_len, z = z_of[place];
-    float *const lines = shared + threadIdx.y * 2 * (len + 1);
-    const int y = blockIdx.y * blockDim.y + threadIdx.y;
+    // Two columns of each row, of which one is written while the other is read, each with zeros behind.
+    extern __shared__ float4 shared[];
+    const int len = map.column_len, line_len = len + 4;
+    float *const lines = (float *)shared + threadIdx.y * 2 * line_len;
+    const int y = blockIdx.y * blockDim.y + threadIdx.y, thread = threadIdx.x, num_threads = blockDim.x;
     const int first_x = blockIdx.x * map.num_outputs, end_x = min(first_x + (int)map.num_outputs, (int)map.nx);
-    const uint2 inside = y < (int)map.ny ? fov_rows[y] : make_uint2(0, 0);
-    const bool has_values = (int)inside.x < end_x + REACH && (int)inside.y > first_x - REACH && inside.x < inside.y;
-    const bool is_voxel = z >= 0 && y < (int)map.ny;
-    float *const to = out + (size_t)y * map.nx * len + place;
-    if (!__syncthreads_or(has_values)) {
-        for (int at_x = first_x; at_x < end_x && is_voxel; at_x++)
-            to[at_x * len] = 0.0f;
-        return;
-    }
-    // Where the values of z - REACH ... lie in a column.
-    int at[WIDTH];
+    const bool is_row = y < (int)map.ny;
+    const uint2 inside = is_row ? fov_rows[y] : make_uint2(0, 0);
+    float *const to = out + (size_t)y * map.nx * len;
+    clear_tail(out, map);
+    // Which values of the column, of the four that this thread sums along z, are which z; and where the values of z - REACH ... lie.
+    int at[4][WIDTH];
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++) {
-        const int from_z = z + k - REACH;
-        at[k] = z >= 0 && from_z >= 0 && from_z < (int)map.nz ? (int)places[from_z] : len;
+    for (int j = 0; j < 4; j++) {
+        const int z = z_of[thread + j * num_threads];
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++) {
+            const int from_z = z + k - REACH;
+            at[j][k] = z >= 0 && from_z >= 0 && from_z < (int)map.nz ? (int)places[from_z] : len;
+        }
     }
-    if (place < 2)
-        lines[place * (len + 1) + len] = 0.0f;
-    float sums[WIDTH];
+    if (thread < 2)
+        lines[thread * line_len + len] = 0.0f;
+    float4 sums[WIDTH];
 #pragma unroll
     for (int k = 0; k < WIDTH; k++)
-        sums[k] = 0.0f;
-    Fetched values(x + (size_t)y * map.nx * len + place, len, first_x - REACH, inside.x, inside.y);
+        sums[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    Fetched values(x + (size_t)y * map.nx * len + 4 * thread, len, first_x - REACH, inside.x, inside.y);
     for (int from_x = first_x - REACH; from_x < end_x + REACH; from_x++) {
         add_to<WIDTH>(sums, map, values.next(from_x));
         const int at_x = from_x - REACH;
         if (at_x < first_x)
             continue;
-        float *const line = lines + (at_x & 1) * (len + 1);
-        line[place] = sums[0];
+        float *const line = lines + (at_x & 1) * line_len;
+        *(float4 *)(line + 4 * thread) = sums[0];
         __syncthreads();
-        float sum = 0.0f;
+        const bool is_seen = !map.is_last || (at_x >= (int)inside.x && at_x < (int)inside.y);
 #pragma unroll
-        for (int k = 0; k < WIDTH; k++)
-            sum += map.z_weights[MAX_WIDTH / 2 - REACH + k] * line[at[k]];
-        if (is_voxel)
-            to[at_x * len] = is_seen(map, inside, at_x) ? sum : 0.0f;
+        for (int j = 0; j < 4; j++) {
+            float sum = 0.0f;
+#pragma unroll
+            for (int k = 0; k < WIDTH; k++)
+                sum += map.z_weights[MAX_WIDTH / 2 - REACH + k] * line[at[j][k]];
+            if (is_row)
+                to[at_x * len + thread + j * num_threads] = is_seen ? sum : 0.0f;
+        }
     }
 }
 
-// out = x summed along x, then along z, of an image that is zero outside the field of view. A block has all places of a column,
-// and some rows, each of which walks along x. z_of has the z of each place of a column, -1 of one that has none; places those of all z.
-extern "C" __global__ void along_x_and_z(float *out, const float *x, const int *z_of, const unsigned *places, const uint2 *fov_rows,
-                                         ColumnsShape map)
+// out = x summed along x, then along z, of an image whose values outside the field of view count as 0. A block has all places of a
+// column, and some rows, each of which walks along x. z_of has the z of each place of a column, -1 of one that has none; places those of
+// all z. All values of out are written.
+extern "C" __global__ void __launch_bounds__(MAX_THREADS)
+    along_x_and_z(float *out, const float *x, const int *z_of, const unsigned *places, const uint2 *fov_rows, ColumnsShape map)
 {
     if (map.width <= 5)
         sum_x_and_z<5>(out, x, z_of, places, fov_rows, map);
@@ -315,25 +341,44 @@ template <int WIDTH>
 __device__ __forceinline__ void sum_y(float *out, const float *x, const int *z_of, const uint2 *fov_rows, const ColumnsShape &map)
 {
     const int REACH = WIDTH / 2;
-    const int row_len = map.nx * map.column_len, index = INDEX, at_x = index / map.column_len;
-    if (index >= row_len || z_of[index % map.column_len] < 0)
+    const int row_len = map.nx * map.column_len, index = 4 * INDEX, place = index % map.column_len;
+    clear_tail(out, map);
+    if (index >= row_len)
         return;
+    const int at_x = index / map.column_len;
     const int first_y = blockIdx.y * map.num_outputs, end_y = min(first_y + (int)map.num_outputs, (int)map.ny);
-    float sums[WIDTH];
+    float4 sums[WIDTH];
 #pragma unroll
     for (int k = 0; k < WIDTH; k++)
-        sums[k] = 0.0f;
+        sums[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    bool is_voxel[4];
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+        is_voxel[j] = z_of[place + j] >= 0;
     Fetched values(x + index, row_len, first_y - REACH, 0, map.ny);
     for (int from_y = first_y - REACH; from_y < end_y + REACH; from_y++) {
-        add_to<WIDTH>(sums, map, values.next(from_y));
+        float4 now = values.next(from_y);
+        if (map.is_first) {
+            const uint2 inside = fov_rows[min(max(from_y, 0), (int)map.ny - 1)];
+            const bool is_seen = at_x >= (int)inside.x && at_x < (int)inside.y;
+            now.x = is_seen && is_voxel[0] ? now.x : 0.0f;
+            now.y = is_seen && is_voxel[1] ? now.y : 0.0f;
+            now.z = is_seen && is_voxel[2] ? now.z : 0.0f;
+            now.w = is_seen && is_voxel[3] ? now.w : 0.0f;
+        }
+        add_to<WIDTH>(sums, map, now);
         const int y = from_y - REACH;
-        if (y >= first_y)
-            out[y * row_len + index] = is_seen(map, fov_rows[y], at_x) ? sums[0] : 0.0f;
+        if (y < first_y)
+            continue;
+        const uint2 inside = fov_rows[y];
+        const bool is_seen = !map.is_last || (at_x >= (int)inside.x && at_x < (int)inside.y);
+        *(float4 *)(out + y * row_len + index) = is_seen ? sums[0] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
 }
 
-// out = x summed along y; one thread for num_outputs of them
-extern "C" __global__ void along_y(float *out, const float *x, const int *z_of, const uint2 *fov_rows, ColumnsShape map)
+// out = x summed along y; one thread for four places of num_outputs columns. All values of out are written.
+extern "C" __global__ void __launch_bounds__(MAX_THREADS)
+    along_y(float *out, const float *x, const int *z_of, const uint2 *fov_rows, ColumnsShape map)
 {
     if (map.width <= 5)
         sum_y<5>(out, x, z_of, fov_rows, map);

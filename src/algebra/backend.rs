@@ -291,7 +291,12 @@ pub trait Backend: Send {
         maps.into_iter().map(|map| self.voxel_map(map)).collect()
     }
 
-    /// `out` = the map of x. Values of `out` that are no voxels stay.
+    /// Returns true if a map sets the values of its output that are no voxels to 0; others leave them as they are.
+    fn fills(_map: &Self::VoxelMap) -> bool {
+        false
+    }
+
+    /// `out` = the map of x. Values of `out` that are no voxels stay, but for maps that fill.
     ///
     /// # Errors
     /// Arrays of other lengths, device failure.

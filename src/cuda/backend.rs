@@ -312,6 +312,10 @@ impl Backend for CudaBackend {
         }
     }
 
+    fn fills(map: &CudaVoxelMap) -> bool {
+        map.fills()
+    }
+
     fn map_voxels(&mut self, map: &CudaVoxelMap, x: &CudaArray<Image>, out: &mut CudaArray<Image>) -> Result<(), BackendError> {
         x.expect_len(map.lens()[0])?;
         out.expect_len(map.lens()[1])?;

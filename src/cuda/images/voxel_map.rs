@@ -16,11 +16,12 @@ const OUTPUTS: usize = 4;
 /// Weights of a uniform map at most, as in the kernel.
 const MAX_WIDTH: usize = 17;
 
-/// Places of a column at most, of maps of columns: the threads of a block.
-const MAX_COLUMN: u32 = 512;
+/// Threads of a block of maps of columns, which have four places each, and at most, as in the kernel.
+const THREADS: u32 = 128;
+const MAX_THREADS: u32 = 256;
 
-/// Outputs of a thread along x or y, of maps of columns.
-const OUTPUTS_OF_COLUMNS: u32 = 32;
+/// Columns of a thread along x or y, of maps of columns.
+const COLUMNS_OF_THREAD: u32 = 16;
 
 /// A map with its tables on a device.
 pub struct CudaVoxelMap {
@@ -107,7 +108,7 @@ fn of_columns(maps: &[VoxelMap]) -> Option<Vec<(ColumnsShape, bool)>> {
     let places = maps.first()?.from();
     let [nx, ny, nz] = places.size.map(|num| num as u32);
     let column_len = places.along[0].get(1).copied().unwrap_or(0);
-    if !places.z_is_fastest() || !(2..=MAX_COLUMN).contains(&column_len) {
+    if !places.z_is_fastest() || column_len == 0 || column_len % 4 != 0 || column_len > 4 * MAX_THREADS {
         return None;
     }
     let mut weights: [Option<[f32; MAX_WIDTH]>; 3] = [None; 3];
@@ -128,20 +129,23 @@ fn of_columns(maps: &[VoxelMap]) -> Option<Vec<(ColumnsShape, bool)>> {
     }
     let mut alone = [0.0; MAX_WIDTH];
     alone[MAX_WIDTH / 2] = 1.0;
-    let shape = |weights: [f32; MAX_WIDTH], z_weights: [f32; MAX_WIDTH], is_last: bool| ColumnsShape {
+    let shape = |weights, z_weights, [is_first, is_last]: [bool; 2]| ColumnsShape {
         nx,
         ny,
         nz,
         column_len,
-        num_outputs: OUTPUTS_OF_COLUMNS,
+        array_len: places.len as u32,
+        num_outputs: COLUMNS_OF_THREAD,
         width,
-        is_masked: u32::from(is_last),
+        is_first: u32::from(is_first),
+        is_last: u32::from(is_last),
         weights,
         z_weights,
     };
     let [x, y, z] = weights;
-    let x_and_z = (x.is_some() || z.is_some()).then(|| (shape(x.unwrap_or(alone), z.unwrap_or(alone), y.is_none()), false));
-    Some(x_and_z.into_iter().chain(y.map(|y| (shape(y, alone, true), true))).collect())
+    let has_x_or_z = x.is_some() || z.is_some();
+    let x_and_z = has_x_or_z.then(|| (shape(x.unwrap_or(alone), z.unwrap_or(alone), [true, y.is_none()]), false));
+    Some(x_and_z.into_iter().chain(y.map(|y| (shape(y, alone, [!has_x_or_z, true]), true))).collect())
 }
 
 /// Returns the z of each place of a column, −1 of a place that has none.
@@ -216,6 +220,11 @@ impl CudaVoxelMap {
         shapes.into_iter().map(on_device).collect::<Result<_, _>>().map(Some)
     }
 
+    /// Returns true if values of the output that are no voxels become 0.
+    pub(in crate::cuda) fn fills(&self) -> bool {
+        matches!(self.table, Table::Columns { .. })
+    }
+
     /// Returns the numbers of values of input and output.
     pub(in crate::cuda) fn lens(&self) -> [usize; 2] {
         self.lens
@@ -242,18 +251,18 @@ impl CudaVoxelMap {
                 let ColumnsShape { nx, ny, column_len, num_outputs, .. } = *shape;
                 if *is_along_y {
                     let shape_of_launch = LaunchConfig {
-                        grid_dim: (blocks((nx * column_len) as usize, BLOCK), ny.div_ceil(num_outputs), 1),
-                        block_dim: (BLOCK, 1, 1),
+                        grid_dim: (blocks((nx * column_len / 4) as usize, THREADS), ny.div_ceil(num_outputs), 1),
+                        block_dim: (THREADS, 1, 1),
                         shared_mem_bytes: 0,
                     };
                     return kernels.along_y.launch(stream, shape_of_launch, out, x, z_of, fov_rows, shape);
                 }
-                let rows = (BLOCK / column_len).max(1);
+                let rows = (4 * THREADS / column_len).max(1);
                 let shape_of_launch = LaunchConfig {
                     grid_dim: (nx.div_ceil(num_outputs), ny.div_ceil(rows), 1),
-                    block_dim: (column_len, rows, 1),
-                    // (Two columns of each row, with a zero behind.)
-                    shared_mem_bytes: size_of::<f32>() as u32 * rows * 2 * (column_len + 1),
+                    block_dim: (column_len / 4, rows, 1),
+                    // (Two columns of each row, with zeros behind.)
+                    shared_mem_bytes: size_of::<f32>() as u32 * rows * 2 * (column_len + 4),
                 };
                 kernels.along_x_and_z.launch(stream, shape_of_launch, out, x, z_of, places, fov_rows, shape)
             }
@@ -299,12 +308,14 @@ mod tests {
         let along = |axis, weights: &[f32]| map(&places, axis, weights);
         let shapes = of_columns(&[along(2, &narrow), along(0, &narrow), along(1, &wide)]).unwrap();
         let [(x_and_z, false), (y, true)] = shapes[..] else { panic!("{shapes:?}") };
-        assert_eq!((x_and_z.column_len, x_and_z.width, x_and_z.is_masked, y.is_masked), (16, 7, 0, 1));
+        assert_eq!((x_and_z.column_len, x_and_z.width, x_and_z.is_last, y.is_last), (16, 7, 0, 1));
         assert_eq!([&x_and_z.weights[7..10], &x_and_z.z_weights[7..10], &y.weights[5..12]], [&narrow[..], &narrow, &wide]);
         // Along z alone nothing is done along x.
         let shapes = of_columns(&[along(2, &narrow)]).unwrap();
         assert_eq!((shapes.len(), shapes[0].0.weights[8], shapes[0].0.weights.iter().sum::<f32>()), (1, 1.0, 1.0));
         assert_eq!(z_of(&places, 16), [-1, 0, 2, 4, 6, -1, -1, -1, -1, 1, 3, 5, -1, -1, -1, -1]);
+        let [(y, true)] = of_columns(&[along(1, &wide)]).unwrap()[..] else { panic!("along y alone") };
+        assert_eq!((y.is_first, y.is_last, x_and_z.is_first), (1, 1, 1));
         // Twice along an axis, a width without a kernel, another order.
         assert!(of_columns(&[along(2, &narrow), along(2, &narrow)]).is_none());
         assert!(of_columns(&[along(2, &narrow), along(0, &[1.0 / 19.0; 19])]).is_none());

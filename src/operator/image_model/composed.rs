@@ -12,8 +12,8 @@ pub struct Composed<B: Backend, A> {
     operator: A,
     forward: Vec<B::VoxelMap>,
     back: Vec<B::VoxelMap>,
-    /// True if images hold values that are no voxels.
-    has_padding: bool,
+    /// True if images hold values that are no voxels, which the steps back leave as they are.
+    leaves_padding: bool,
     /// Bytes of arrays and tables.
     bytes: u64,
     scratch: Mutex<Scratch<B>>,
@@ -41,7 +41,8 @@ impl<B: Backend, A> Composed<B, A> {
             projected: backend.zeros(to.len)?,
         };
         let bytes = 4 * (num_between * from.len + to.len) as u64 + 2 * model.steps.iter().map(VoxelMap::bytes).sum::<u64>();
-        Ok(Self { operator, forward, back, has_padding: from.has_padding(), bytes, scratch: Mutex::new(scratch) })
+        let leaves_padding = from.has_padding() && !back.last().is_some_and(B::fills);
+        Ok(Self { operator, forward, back, leaves_padding, bytes, scratch: Mutex::new(scratch) })
     }
 
     /// Returns G x for the coefficients of an image.
@@ -64,7 +65,7 @@ impl<B: Backend, A> Composed<B, A> {
     }
 
     fn clear_padding(&self, backend: &mut B, image: &mut B::Array<Image>) -> Result<(), BackendError> {
-        if self.has_padding { backend.fill(image, 0.0) } else { Ok(()) }
+        if self.leaves_padding { backend.fill(image, 0.0) } else { Ok(()) }
     }
 }
 
