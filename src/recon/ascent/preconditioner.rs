@@ -48,7 +48,7 @@ impl<B: EmKernels> Preconditioner<B> {
         objective.backend.fill(scratch, 0.0)?;
         objective.add_penalty_curvature(smoothed, scratch)?;
         let Objective { backend, sensitivity, .. } = objective;
-        // At least δ: what is above it stays.
+        // At least δ: larger values stay.
         let x = &mut self.values;
         backend.fill(x, delta)?;
         backend.add_scaled(smoothed, 0, -1.0, x, all.clone())?;

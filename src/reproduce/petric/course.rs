@@ -29,7 +29,7 @@ pub struct Update {
     pub measures: [f64; 3],
     /// Thresholds that it meets.
     pub passes: [bool; 3],
-    /// (Φ* − Φ) / (Φ* − Φ₀) at the end of an epoch, by a projection outside of the time; `None` elsewhere and without an objective.
+    /// (Φ* − Φ) / (Φ* − Φ₀) at the end of an epoch, by a projection outside of the time; `None` at other updates, and without an objective.
     pub gap: Option<f64>,
 }
 
