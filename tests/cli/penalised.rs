@@ -75,7 +75,7 @@ fn kappa_of_a_file_has_the_grid_of_the_image() {
     let run = |arguments: &str| done(at, &arguments.split(' ').collect::<Vec<_>>());
     run("simulate cylinder --scanner small --counts 2e5 -o scan.hs");
     run("reconstruct scan.hs -o kappa.nii --iterations 1");
-    run("reconstruct scan.hs -o coarse.nii --iterations 1 --image 20,20,7");
+    run("reconstruct scan.hs -o coarse.nii --iterations 1 --image 24,24,8 --voxel-mm 6,6,5");
     let svrg = "reconstruct scan.hs --algorithm svrg --beta 1 --subsets 4 --iterations 1 --kappa";
     run(&format!("{svrg} kappa.nii -o of-file.nii"));
     run(&format!("{svrg} none -o of-ones.nii"));
@@ -84,7 +84,7 @@ fn kappa_of_a_file_has_the_grid_of_the_image() {
     let record: Value = serde_json::from_str(&std::fs::read_to_string(at.join("of-file.nii.json")).unwrap()).unwrap();
     assert_eq!(record["algorithm"]["kappa"], "file");
     let told = refused(at, 1, &format!("{svrg} coarse.nii -o b.nii").split(' ').collect::<Vec<_>>());
-    assert!(told.contains("κ of the file has 20 × 20 × 7 voxels"), "{told}");
+    assert!(told.contains("κ of the file has 24 × 24 × 8 voxels"), "{told}");
     let told = refused(at, 1, &format!("{svrg} file -o b.nii").split(' ').collect::<Vec<_>>());
     assert!(told.contains("choose --kappa FILE, auto or none"), "{told}");
     refused(at, 1, &format!("{svrg} nowhere.nii -o b.nii").split(' ').collect::<Vec<_>>());

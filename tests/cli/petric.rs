@@ -52,7 +52,10 @@ fn a_folder_opens_as_a_study_with_its_start_and_its_penalty_and_names_missing_fi
     assert!(of_folder["algorithm"]["beta"].as_f64().is_some_and(|beta| beta > 0.0), "{of_folder}");
     // The weights are those of the folder, which are also those of the data at its start image.
     assert_eq!(of_folder["algorithm"]["kappa"], "file", "{of_folder}");
-    done(temporary.path(), &["reconstruct", "twin", "-o", "auto.hv", "--iterations", "1", "--kappa", "auto"]);
+    done(
+        temporary.path(),
+        &["reconstruct", "twin", "-o", "auto.hv", "--iterations", "1", "--algorithm", "svrg", "--kappa", "auto"],
+    );
     let [of_file, auto] = ["a.hv", "auto.hv"].map(|name| read_volume(&temporary.path().join(name)).unwrap().0);
     let largest = auto.range().1;
     let differences = of_file.as_slice().iter().zip(auto.as_slice()).map(|(a, b)| (a - b).abs());

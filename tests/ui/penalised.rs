@@ -194,7 +194,7 @@ fn a_folder_of_petric_is_a_study_with_its_penalty() {
     assert!(harness.query_by_label("Weights κ: of the file").is_some());
     let strength = |harness: &Harness<'_, App>| {
         let field = harness.get_by_role_and_label(Role::SpinButton, "Strength β");
-        field.numeric_value().unwrap()
+        field.value().unwrap().parse::<f64>().unwrap()
     };
     assert!((strength(&harness) - 0.25).abs() < 1e-6);
     set(&mut harness, "Iterations", 1.0);
@@ -205,7 +205,7 @@ fn a_folder_of_petric_is_a_study_with_its_penalty() {
     bring_into_view(&mut harness, "Strength β auto");
     click(&mut harness, "Strength β auto");
     assert!(harness.query_by_role_and_label(Role::SpinButton, "Strength β").is_none());
-    start(&mut harness, "Start", 2);
+    start(&mut harness, "Restart", 2);
     let tuning = harness.state().live().last.as_ref().unwrap().ascent.unwrap().tuning;
     assert!(tuning.strength > 0.0 && (tuning.strength - 0.25).abs() > 1e-3, "{tuning:?}");
 }

@@ -9,7 +9,7 @@ use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::recon::image_readout::ImageReadout;
 use crate::recon::mlem_osem::check_start_image;
-use crate::recon::post_filter::gaussian_maps;
+use crate::recon::post_filter::{gaussian_filter, gaussian_maps};
 use crate::recon::{
     Additions, Algorithm, EmKernels, EmReport, ForwardModel, Kappa, Penalty, PenaltySpec, PoissonTerms, ReconError,
     SettingsProblem, Stage, StageTimes, StartImages, Step, StepReport, proposed_strength,
@@ -18,6 +18,9 @@ use crate::task::Task;
 
 /// Least value of a voxel as a part of the start image's largest: an image of zeros along a line with counts has no likelihood.
 const FLOOR: f32 = 1e-7;
+
+/// Smoothing of images whose values steer a run, mm.
+pub(super) const SMOOTHING_FWHM_MM: f64 = 5.0;
 
 /// Φ by its terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -183,10 +186,10 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         Ok(())
     }
 
-    /// Sets the strength that [`proposed_strength`] has at the mean of the start image, weighted with its values. With κ = 1 it is
-    /// multiplied by the mean of H · 1, weighted alike.
+    /// Sets the strength that [`proposed_strength`] has at the mean of the smoothed start image, weighted with its values (noise alone
+    /// would raise it). With κ = 1 it is multiplied by the mean of H · 1, weighted alike.
     fn propose_strength(&mut self, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
-        let image = self.volume()?.clone();
+        let image = gaussian_filter(self.volume()?, SMOOTHING_FWHM_MM);
         let squares = match self.spec.kappa {
             Kappa::None => Some(self.root_of_hessian_sums(stages, task)?),
             Kappa::Auto | Kappa::File => None,

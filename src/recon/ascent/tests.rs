@@ -260,7 +260,7 @@ fn the_preconditioner_is_that_of_the_filtered_image() {
         let [values, mut first, mut second] = [(); 3].map(|()| objective.zeros().unwrap());
         let mut preconditioner = preconditioner::Preconditioner::new(values);
         preconditioner.make(&mut objective, 20.0, [&mut first, &mut second]).unwrap();
-        let smoothed = gaussian_filter(objective.volume().unwrap(), preconditioner::SMOOTHING_FWHM_MM);
+        let smoothed = gaussian_filter(objective.volume().unwrap(), objective::SMOOTHING_FWHM_MM);
         let penalty = PENALTY.from_start(objective.largest()).unwrap();
         let curvature = penalty.terms(&grid, smoothed.as_slice()).curvature;
         for voxel in 0..NUM_VOXELS {
