@@ -227,7 +227,8 @@ fn kappa_of_events_adds_up_to_their_number() {
         num_events / 0.25
     );
     assert!((sum * 0.25 / num_events - 1.0).abs() < 1e-3, "{sum} {num_events}");
-    assert!((second / expected_second - 1.0).abs() < 1e-3, "{second} {expected_second}");
+    // (Of sums in f32.)
+    assert!((second / expected_second - 1.0).abs() < 5e-3, "{second} {expected_second}");
 }
 
 #[test]

@@ -38,8 +38,9 @@ fn of_stir(algorithm: AlgorithmChoice, parameters: Parameters, fov_radius_mm: f6
     Some((volume, objective))
 }
 
-/// ‖ours − theirs‖ / ‖theirs‖ over the voxels in which STIR's start image is not 0 and that lie nearer to the axis than this: outside
-/// of them its image is not at the maximum.
+/// ‖ours − theirs‖ / ‖theirs‖ over the voxels in which STIR's start image is not 0 and that lie nearer to the axis than this.
+/// STIR's lines end on the circle of 136.5 mm through the middle of the last voxel, ours at the faces of the voxels: up to 126 mm both
+/// sensitivities agree to 1e-4, from 132 to 137 mm ours is 1.25 × STIR's, and beyond 4.6 ×. A quadratic penalty has values there.
 fn difference(ours: &Volume, theirs: &Volume, radius_mm: f64) -> f64 {
     let (_, start) = stir_model().unwrap();
     let [nx, ny, _] = ours.grid.size;
@@ -67,69 +68,7 @@ fn maxima_with_relative_differences_and_quadratic_penalties_are_those_of_stir() 
         let found = difference(&ours, &theirs, radius_mm);
         println!("{name}: {found:.2e} (norms, nearer than {radius_mm} mm), objective {objective:.3}, theirs {expected:.3}");
         assert!(found <= at_most, "{name}: {found}");
-        // (The quadratic penalty's maximum has values at the very edge of the image, where our lines end earlier.)
+        // (Voxels at the edge have other lines.)
         assert!(objective >= expected * (1.0 - 1e-5), "{name}: {objective}");
-    }
-}
-
-#[test]
-#[ignore = "experiment"]
-fn experiment_qp() {
-    let dx = 10.5;
-    let (theirs, _) = read_volume(&data_file("stir-oracles/model/qp_3000.hv").unwrap()).unwrap();
-    let (sens, _) = read_volume(&data_file("stir-oracles/model/mlem_sens_0.hv").unwrap()).unwrap();
-    let (counts, start) = stir_model().unwrap();
-    let mut ones = Volume::filled(start.grid.clone(), 1.0);
-    ones.as_mut_slice().iter_mut().zip(sens.as_slice()).filter(|(_, s)| **s <= 0.0).for_each(|(k, _)| *k = 0.0);
-    for kappa in ["none", "file"] {
-        let parameters = Parameters::default()
-            .with_choice(&KAPPA, kappa)
-            .with_choice(&PRIOR, "quadratic")
-            .with_number(&BETA, Some(0.05 * dx * dx));
-        let settings = RunSettings {
-            parameters,
-            num_iterations: 60,
-            num_subsets: 8,
-            fov_radius_mm: 143.0,
-            rays: Rays::Fixed { tangential: 1, axial: 1 },
-            device: DeviceChoice::Cpu,
-            kappa: Some(std::sync::Arc::new(ones.clone())),
-            ..RunSettings::new(AlgorithmChoice::SVRG, start.grid.clone())
-        };
-        let job = Job::of(&Study::new("STIR", counts.clone()), settings);
-        let mut prepared = prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap();
-        for _ in 0..60 * 8 {
-            prepared.algorithm.step(&Task::new()).unwrap();
-        }
-        let mut ours = Volume::filled(start.grid.clone(), 0.0);
-        prepared.algorithm.volume_into(&mut ours).unwrap();
-        ours.as_mut_slice().iter_mut().for_each(|value| *value *= dx as f32);
-        let objective = prepared.algorithm.objective(&Task::new()).unwrap().unwrap();
-        println!("kappa {kappa}: {objective:?} total {}", objective.total());
-        let inside = |radius: f64| -> f64 {
-            let [nx, ny, _] = ours.grid.size;
-            let (mut num, mut den) = (0.0, 0.0);
-            for (v, s) in sens.as_slice().iter().enumerate() {
-                let [x, y, _] = ours.grid.mm_from_voxel([v % nx, v / nx % ny, 0].map(|i| i as f64));
-                if *s > 0.0 && x.hypot(y) < radius {
-                    num += f64::from(ours.as_slice()[v] - theirs.as_slice()[v]).powi(2);
-                    den += f64::from(theirs.as_slice()[v]).powi(2);
-                }
-            }
-            (num / den).sqrt()
-        };
-        println!("radius: {:?}", [60.0, 80.0, 100.0, 120.0, 130.0, 137.0, 150.0].map(|r| (r, inside(r))));
-        let mut worst: Vec<(f32, usize)> =
-            (0..sens.as_slice().len()).map(|v| ((ours.as_slice()[v] - theirs.as_slice()[v]).abs(), v)).collect();
-        worst.sort_by(|a, b| b.0.total_cmp(&a.0));
-        for (d, v) in &worst[..40] {
-            let [x, y, z] = [v % 27, v / 27 % 27, v / 729];
-            println!(
-                "({z} {y} {x}) d {d:.4} ours {:.4} theirs {:.4} sens {:.2}",
-                ours.as_slice()[*v],
-                theirs.as_slice()[*v],
-                sens.as_slice()[*v]
-            );
-        }
     }
 }

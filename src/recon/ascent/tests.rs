@@ -312,7 +312,7 @@ fn the_proposed_strength_gives_the_penalty_a_tenth_of_the_second_derivatives_of_
     let start = Volume::filled(grid(), 3.0);
     let mut algorithm = begun(AlgorithmSpec::Ascent { method: AscentMethod::Svrg(SETTINGS), penalty: spec }, Some(&start));
     let refused = algorithm.step(&Task::new()).unwrap_err();
-    assert!(matches!(refused, ReconError::Settings(SettingsProblem::NoKappa)), "{refused:?}");
+    assert!(matches!(refused, ReconError::UnsuitableSettings(SettingsProblem::NoKappa)), "{refused:?}");
 }
 
 /// SVRG whose β changes before one of the steps.
