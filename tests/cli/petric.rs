@@ -104,7 +104,7 @@ fn svrg_reaches_the_thresholds_of_a_twin_within_ten_epochs() {
     assert!(reached.is_some_and(|epochs| epochs <= 10.0), "{text}");
     let near = epochs("SVRG, table of step sizes", "objective");
     assert!(near.is_some_and(|epochs| epochs <= 10.0), "{text}");
-    assert!(text.contains("Φ₀ = ") && text.contains("Φ* = "), "{text}");
+    assert!(text.contains("Φ₀ =") && text.contains("Φ* ="), "{text}");
     // Another objective.
     assert_eq!(epochs("OSEM (no penalty)", "objective"), None, "{text}");
     assert_eq!(epochs("OSEM (no penalty)", "all"), None, "{text}");
