@@ -1,4 +1,4 @@
-//! Cost of a penalty: one gradient beside an iteration of MLEM, and an epoch of SVRG beside one of OSEM with the same subsets.
+//! Cost of a penalty: one gradient next to an iteration of MLEM, and an epoch of SVRG next to one of OSEM with the same subsets.
 
 use std::sync::Arc;
 
@@ -11,14 +11,12 @@ use crate::coded::Problem;
 use crate::cuda::{self, CudaBackend};
 use crate::data::{Counts, Study, Volume};
 use crate::operator::{AxialRuns, ViewProjector};
-use crate::plan::{AlgorithmChoice, BETA, DeviceChoice, Job, Parameters, RunSettings, prepare};
+use crate::plan::{AUTO, AlgorithmChoice, BETA, DeviceChoice, Job, Parameters, RunSettings, prepare};
 use crate::recon::{Penalty, PenaltyKernels, PenaltySpec};
 use crate::statistics::median_and_spread;
 use crate::task::Task;
 use crate::webgpu::{self, WebGpuBackend};
 
-/// Strength of the penalty as a part of the image's values.
-const STRENGTH: f64 = 5e-3;
 /// Epochs in which SVRG makes its preconditioner.
 const FIRST_EPOCHS: usize = 4;
 
@@ -46,7 +44,7 @@ pub struct PenaltyRow {
     pub work: &'static str,
     /// Number of subsets.
     pub num_subsets: usize,
-    /// Seconds: median. Of SVRG: the mean of two epochs, of which one begins with a pass through all data.
+    /// Seconds: median. Of SVRG: the mean of two epochs; one begins with a pass through all data.
     pub median_s: f64,
     /// Half of the interquartile range.
     pub spread_s: f64,
@@ -85,17 +83,11 @@ pub fn bench_penalty(
     let num_subsets = bench.num_subsets;
     let (osem, _) = iterations(study, of(AlgorithmChoice::OSEM, num_subsets), 1, bench.num_iterations)?;
     add("osem-epoch", num_subsets, osem, None);
-    let parameters = Parameters::default().with_number(&BETA, Some(STRENGTH * weighted_mean(&image)));
+    let parameters = Parameters::default().with_choice(&BETA, AUTO);
     let svrg = RunSettings { parameters, ..of(AlgorithmChoice::SVRG, num_subsets) };
     let (svrg, _) = iterations(study, svrg, 2, bench.num_iterations)?;
     add("svrg-epoch", num_subsets, svrg, Some(osem.0));
     Ok(rows)
-}
-
-/// Returns the mean of an image, weighted with its values.
-fn weighted_mean(image: &Volume) -> f64 {
-    let sum = |power: i32| image.as_slice().iter().map(|value| f64::from(*value).powi(power)).sum::<f64>();
-    sum(2) / sum(1).max(f64::MIN_POSITIVE)
 }
 
 /// Returns median and spread of iterations, as means of `num_together`, and the last image. The first ones do not count.
@@ -148,9 +140,8 @@ fn gradients<B: PenaltyKernels>(
     bench: &PenaltyBench,
     image: &Volume,
 ) -> Result<Vec<f64>, Problem> {
-    let strength = STRENGTH * weighted_mean(image);
     let kappa = Some(Arc::new(image.clone()));
-    let penalty = PenaltySpec { strength, ..PenaltySpec::NONE }.from_start(f64::from(image.range().1));
+    let penalty = PenaltySpec { strength: Some(1.0), ..PenaltySpec::NONE }.from_start(f64::from(image.range().1));
     let penalty = penalty.map(|penalty| Penalty { kappa, ..penalty }).ok_or(Problem::new("bench", "the image is empty"))?;
     let neighbours = device.neighbours(&penalty, voxels.places(), image.grid.voxel_mm)?;
     let x = device.upload::<Image>(Arc::new(voxels.coefficients(image)))?;

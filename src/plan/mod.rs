@@ -35,7 +35,9 @@ mod simulation;
 mod study_files;
 
 pub use algorithms::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters, Value};
-pub use algorithms::penalised::{BETA, EPSILON, FIRST_STEP, GAMMA, KAPPA, PRIOR, RELAXATION, STEP_RULE, STEP_SIZE};
+pub use algorithms::penalised::{
+    AUTO, BETA, EPSILON, FIRST_STEP, GAMMA, KAPPA, KAPPA_OF_FILE, PRIOR, RELAXATION, STEP_RULE, STEP_SIZE,
+};
 pub use algorithms::registry::{
     ALGORITHMS, AlgorithmChoice, AlgorithmEntry, BASELINE, BLOCK, CUTOFF, FILTER, FbpMethod, INTERPOLATION, Method, ORDER,
     SUBSET_ORDER, filter_parameters, filter_settings,

@@ -70,6 +70,17 @@ pub enum SetupProblem {
         /// Distance of the nearest voxel from the axis, mm.
         nearest_mm: f64,
     },
+    /// κ on another grid than the reconstruction.
+    #[error(
+        "κ of the file has {} but the reconstruction has {}; both must lie on the same grid (choose the grid of κ, or --kappa auto)",
+        found.text(), expected.text()
+    )]
+    Kappa {
+        /// Grid of κ.
+        found: Box<Grid>,
+        /// Grid of the reconstruction.
+        expected: Box<Grid>,
+    },
     /// A start image on another grid than the reconstruction.
     #[error(
         "the start image has {} but the reconstruction has {}; both must lie on the same grid (take the grid of the start image for \

@@ -45,12 +45,14 @@ pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
 pub use list_model::{EventTerms, ListModel};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use model::{CountTotals, Factors, ForwardModel, MeasuredValues, ProjectionModel, Step, corrections_per_datum};
-pub use penalty::{Kappa, PairTerms, PairWeights, Penalty, PenaltyKernels, PenaltySpec, PenaltyTerms, Potential, Prior};
+pub use penalty::{
+    Kappa, PairTerms, PairWeights, Penalty, PenaltyKernels, PenaltySpec, PenaltyTerms, Potential, Prior, proposed_strength,
+};
 pub use post_filter::gaussian_filter;
 pub use problem::{DataProblem, ProjectionProblem, ReferenceProblem, SettingsProblem};
 pub use shared::SharedAlgorithm;
 pub use slabs::{SlabAlgorithm, slabs};
-pub use spec::{Additions, AlgorithmSpec, algorithm};
+pub use spec::{Additions, AlgorithmSpec, StartImages, algorithm};
 pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 pub use watched::RaceReport;
@@ -237,6 +239,14 @@ pub trait Algorithm: Send {
     /// Device failure.
     fn replicate_sums(&mut self) -> Result<Vec<Vec<RoiSums>>, ReconError> {
         Ok(Vec::new())
+    }
+
+    /// Returns κ of the penalty; `None` = 1, and of algorithms without one. Before the first step it computes the sensitivity, too.
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn kappa(&mut self, _task: &Task) -> Result<Option<Arc<Volume>>, ReconError> {
+        Ok(None)
     }
 
     /// Returns the part of the data that the current image explains; `None` of algorithms without this figure. Computes missing

@@ -151,6 +151,9 @@ pub enum SettingsProblem {
         "the start image has negative or non-finite values; MLEM and OSEM multiply it, so it must be zero or positive everywhere"
     )]
     StartImage,
+    /// κ of an image without the image.
+    #[error("the weights κ are those of an image, and there is none: choose --kappa FILE, auto or none")]
+    NoKappa,
     /// No iterations.
     #[error("no iteration was asked for")]
     NoIterations,

@@ -1,6 +1,7 @@
 //! One algorithm of a group: each member has the whole image and its shard of the data, and takes the same steps.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
@@ -136,6 +137,10 @@ impl Algorithm for SharedAlgorithm {
 
     fn objective(&mut self, task: &Task) -> Result<Option<ObjectiveValue>, ReconError> {
         self.together(task, |algorithm, task| algorithm.objective(task))
+    }
+
+    fn kappa(&mut self, task: &Task) -> Result<Option<Arc<Volume>>, ReconError> {
+        self.together(task, |algorithm, task| algorithm.kappa(task))
     }
 
     fn explained(&mut self, task: &Task) -> Result<Option<Explained>, ReconError> {

@@ -1,5 +1,7 @@
 //! The one place that makes an algorithm of a forward model.
 
+use std::sync::Arc;
+
 use super::{Algorithm, AscentMethod, EmKernels, EmSettings, ForwardModel, MlemOsem, PenaltySpec, ReconError, SubsetOrder};
 use crate::algebra::ImageSpace;
 use crate::data::Volume;
@@ -44,8 +46,16 @@ pub struct Additions {
     pub racy_sensitivity: bool,
 }
 
-/// Makes an algorithm that starts at `init`, a volume of the space's grid, else at the uniform image with the number of counts of
-/// the data.
+/// Images that a run begins with, volumes of the space's grid.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StartImages<'a> {
+    /// Start image; `None` = the uniform image with the number of counts of the data.
+    pub init: Option<&'a Volume>,
+    /// κ of a penalty with [`Kappa::File`](super::Kappa::File).
+    pub kappa: Option<&'a Arc<Volume>>,
+}
+
+/// Makes an algorithm that begins with these images.
 ///
 /// # Errors
 /// A start image with negative values, too little memory on the device.
@@ -55,7 +65,7 @@ pub fn algorithm<B, M, S>(
     space: S,
     model: M,
     additions: Additions,
-    init: Option<&Volume>,
+    start: StartImages<'_>,
 ) -> Result<Box<dyn Algorithm>, ReconError>
 where
     B: EmKernels + 'static,
@@ -66,8 +76,8 @@ where
         AlgorithmSpec::Em { subset_order } => {
             let Additions { accumulation, sensitivity_accumulation, racy_sensitivity } = additions;
             let settings = EmSettings { subset_order, accumulation, sensitivity_accumulation, racy_sensitivity };
-            Ok(Box::new(MlemOsem::new(backend, space, model, settings, init)?))
+            Ok(Box::new(MlemOsem::new(backend, space, model, settings, start.init)?))
         }
-        AlgorithmSpec::Ascent { method, penalty } => method.begin(backend, space, model, penalty, additions, init),
+        AlgorithmSpec::Ascent { method, penalty } => method.begin(backend, space, model, penalty, additions, start),
     }
 }

@@ -8,7 +8,7 @@ use super::threads::num_cores;
 use crate::data::Study;
 use crate::operator::Accumulation;
 use crate::plan::{
-    AccumulationSpan, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
+    AUTO, AccumulationSpan, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
     FrameRecord, GAMMA, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, Progress, ProjectorRecord, Provenance,
     RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use, rays_of_a_pair,
 };
@@ -160,7 +160,9 @@ impl RunRecord {
         let spans = same.map(|steps| TuningSpan { from_subiteration: steps[0].0, tuning: steps[0].1.tuning });
         let spans: Vec<TuningSpan> = spans.collect();
         let switched = if spans.len() > 1 { spans } else { Vec::new() };
-        Some(AscentRecord { objective, step_size, num_halved, update, switched })
+        let is_auto = self.info.job.settings.parameters.is(&BETA, AUTO);
+        let beta_found = so_far.first().filter(|_| is_auto).map(|(_, ascent)| ascent.tuning.strength);
+        Some(AscentRecord { objective, step_size, num_halved, update, beta_found, switched })
     }
 
     fn algorithm_record(&self, subiteration: usize) -> AlgorithmRecord {

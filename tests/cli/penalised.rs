@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use tomoscope::io::measurements::read_measurements;
+use tomoscope::io::read_volume;
 
-use super::{done, tomoscope};
+use super::{done, refused, tomoscope};
 
 #[test]
 fn objective_update_and_steps_are_in_table_record_and_progress() {
@@ -44,6 +45,50 @@ fn objective_update_and_steps_are_in_table_record_and_progress() {
         last.contains(", update 2.") && last.contains(" %, objective -") && last.contains("after iteration 4 (penalty "),
         "{last}"
     );
+}
+
+#[test]
+fn a_strength_that_the_run_finds_is_printed_and_in_the_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let run = |arguments: &str| done(at, &arguments.split(' ').collect::<Vec<_>>());
+    run("simulate cylinder --scanner small --counts 2e5 -o scan.hs");
+    let record = |name: &str| -> Value { serde_json::from_str(&std::fs::read_to_string(at.join(name)).unwrap()).unwrap() };
+    let printed = run("reconstruct scan.hs -o image.nii --algorithm svrg --beta auto --iterations 2");
+    let algorithm = &record("image.nii.json")["algorithm"];
+    let strength = algorithm["ascent"]["beta_found"].as_f64().unwrap();
+    assert!(printed.contains(&format!("strength of the penalty, from --beta auto: {strength:.4e}")), "{printed}");
+    assert_eq!(algorithm["beta"], "auto");
+    // About 0.5 % of the values of the image: 0.1 over the weights of 26 neighbours.
+    let image = read_volume(&at.join("image.nii")).unwrap().0;
+    let [nx, ny, nz] = image.grid.size;
+    let middle = image.values.slice(ndarray::s![nz / 2 - 2..nz / 2 + 3, ny / 2 - 4..ny / 2 + 5, nx / 2 - 4..nx / 2 + 5]);
+    let part = strength / f64::from(middle.mean().unwrap());
+    assert!((0.004..0.0065).contains(&part), "{part}");
+    let told = refused(at, 2, &["reconstruct", "scan.hs", "-o", "b.nii", "--algorithm", "svrg", "--beta", "strong"]);
+    assert!(told.contains("or auto"), "{told}");
+}
+
+#[test]
+fn kappa_of_a_file_has_the_grid_of_the_image() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let run = |arguments: &str| done(at, &arguments.split(' ').collect::<Vec<_>>());
+    run("simulate cylinder --scanner small --counts 2e5 -o scan.hs");
+    run("reconstruct scan.hs -o kappa.nii --iterations 1");
+    run("reconstruct scan.hs -o coarse.nii --iterations 1 --image 24,24,8 --voxel-mm 6,6,5");
+    let svrg = "reconstruct scan.hs --algorithm svrg --beta 1 --subsets 4 --iterations 1 --kappa";
+    run(&format!("{svrg} kappa.nii -o of-file.nii"));
+    run(&format!("{svrg} none -o of-ones.nii"));
+    let [of_file, of_ones] = ["of-file.nii", "of-ones.nii"].map(|name| std::fs::read(at.join(name)).unwrap());
+    assert_ne!(of_file, of_ones);
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(at.join("of-file.nii.json")).unwrap()).unwrap();
+    assert_eq!(record["algorithm"]["kappa"], "file");
+    let told = refused(at, 1, &format!("{svrg} coarse.nii -o b.nii").split(' ').collect::<Vec<_>>());
+    assert!(told.contains("κ of the file has 24 × 24 × 8 voxels"), "{told}");
+    let told = refused(at, 1, &format!("{svrg} file -o b.nii").split(' ').collect::<Vec<_>>());
+    assert!(told.contains("choose --kappa FILE, auto or none"), "{told}");
+    refused(at, 1, &format!("{svrg} nowhere.nii -o b.nii").split(' ').collect::<Vec<_>>());
 }
 
 #[test]

@@ -50,6 +50,20 @@ fn a_folder_opens_as_a_study_with_its_start_and_its_penalty_and_names_missing_fi
     let of_folder = record("a.hv.json");
     assert_eq!(of_folder["algorithm"]["start_image"], "given", "{of_folder}");
     assert!(of_folder["algorithm"]["beta"].as_f64().is_some_and(|beta| beta > 0.0), "{of_folder}");
+    // The weights are those of the folder, which are also those of the data at its start image.
+    assert_eq!(of_folder["algorithm"]["kappa"], "file", "{of_folder}");
+    done(
+        temporary.path(),
+        &["reconstruct", "twin", "-o", "auto.hv", "--iterations", "1", "--algorithm", "svrg", "--kappa", "auto"],
+    );
+    let [of_file, auto] = ["a.hv", "auto.hv"].map(|name| read_volume(&temporary.path().join(name)).unwrap().0);
+    let largest = auto.range().1;
+    let differences = of_file.as_slice().iter().zip(auto.as_slice()).map(|(a, b)| (a - b).abs());
+    let difference = differences.fold(0.0, f32::max);
+    assert!(difference < 1e-4 * largest, "{difference} {largest}");
+    let arguments = ["reconstruct", "twin", "-o", "e.hv", "--iterations", "1", "--image", "20,20,7"];
+    let told = refused(temporary.path(), 1, &arguments);
+    assert!(told.contains("κ of the file has"), "{told}");
     // The prompts are the folder.
     done(temporary.path(), &["reconstruct", "twin/prompts.hs", "-o", "b.hv", "--iterations", "1"]);
     let [a, b] = ["a.v", "b.v"].map(|name| fs::read(temporary.path().join(name)).unwrap());
@@ -88,7 +102,11 @@ fn svrg_reaches_the_thresholds_of_a_twin_within_ten_epochs() {
     };
     let reached = epochs("SVRG, table of step sizes", "all");
     assert!(reached.is_some_and(|epochs| epochs <= 10.0), "{text}");
+    let near = epochs("SVRG, table of step sizes", "objective");
+    assert!(near.is_some_and(|epochs| epochs <= 10.0), "{text}");
+    assert!(text.contains("Φ₀ =") && text.contains("Φ* ="), "{text}");
     // Another objective.
+    assert_eq!(epochs("OSEM (no penalty)", "objective"), None, "{text}");
     assert_eq!(epochs("OSEM (no penalty)", "all"), None, "{text}");
     let told = refused(temporary.path(), 1, &["reproduce", "petric", "tables", "--quick", "-o", "others"]);
     assert!(told.contains("is no data set of PETRIC"), "{told}");

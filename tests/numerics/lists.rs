@@ -13,8 +13,8 @@ use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
-    AlgorithmChoice, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, SensitivitySettings, default_list_settings,
-    list_sensitivity, list_study, prepare_with,
+    AlgorithmChoice, BETA, Cache, DeviceChoice, Job, ListSelection, Parameters, Rays, RunSettings, SensitivitySettings,
+    default_list_settings, list_sensitivity, list_study, prepare_with,
 };
 use tomoscope::scanner::{Detectors, PairRays, find};
 use tomoscope::task::Task;
@@ -186,6 +186,49 @@ fn a_histogram_of_all_pairs_is_the_image_of_its_events() {
     println!("histogram and list: {:.1e} of the largest value", difference / largest);
     assert!(difference <= 1e-5 * largest, "{difference} {largest}");
     assert!((steps[3] - expected_steps[3]).abs() <= 1e-6 * expected_steps[3].abs(), "{steps:?} {expected_steps:?}");
+}
+
+#[test]
+fn kappa_of_events_adds_up_to_their_number() {
+    let scanner = &find("small").unwrap().geometry;
+    let options =
+        ListSimulation { counts: 2e4, attenuation: false, seed: 5, duration_secs: 5.0, tof_fwhm_mm: None, randoms_fraction: 0.0 };
+    let simulated = simulate_list(&by_name("cylinder", scanner).unwrap(), scanner, &options, &Task::new()).unwrap().measured;
+    let list = EventList {
+        facts: simulated.facts,
+        prompts: Arc::new(simulated.events.prompts),
+        delayeds: Arc::default(),
+        total_additive: 0.0,
+        time: ScanTime::default(),
+        rates: CountRates::default(),
+        frame_ms: None,
+        elsewhere: None,
+    };
+    let num_events = list.prompts.len() as f64;
+    let settings = coarse_settings(&list);
+    let study = Study::new("list", list);
+    let at_level = |level: f32| {
+        let settings = RunSettings {
+            algorithm: AlgorithmChoice::SVRG,
+            parameters: Parameters::default().with_number(&BETA, Some(1e-3)),
+            init: Some(Arc::new(Volume::filled(settings.grid.clone(), level))),
+            ..settings.clone()
+        };
+        prepare_with(&Cache::nowhere(), &Job::of(&study, settings), &Task::new()).unwrap().algorithm
+    };
+    // Of a uniform image c the log-likelihood is N ln c − c Σ s and what does not depend on c: its second derivative is −N / c².
+    let kappa = at_level(0.5).kappa(&Task::new()).unwrap().unwrap();
+    let sum: f64 = kappa.as_slice().iter().map(|kappa| f64::from(*kappa).powi(2)).sum();
+    let data_term = |level: f32| at_level(level).objective(&Task::new()).unwrap().unwrap().log_likelihood;
+    let second = (data_term(0.6) - 2.0 * data_term(0.5) + data_term(0.4)) / 0.01;
+    let expected_second = num_events * (0.6f64.ln() - 2.0 * 0.5f64.ln() + 0.4f64.ln()) / 0.01;
+    println!(
+        "sum of the squares of κ {sum:.1}, N / c² {:.1}; differences {second:.1} and {expected_second:.1}",
+        num_events / 0.25
+    );
+    assert!((sum * 0.25 / num_events - 1.0).abs() < 1e-3, "{sum} {num_events}");
+    // (Of sums in f32.)
+    assert!((second / expected_second - 1.0).abs() < 5e-3, "{second} {expected_second}");
 }
 
 #[test]

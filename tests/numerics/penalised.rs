@@ -38,8 +38,9 @@ fn of_stir(algorithm: AlgorithmChoice, parameters: Parameters, fov_radius_mm: f6
     Some((volume, objective))
 }
 
-/// ‖ours − theirs‖ / ‖theirs‖ over the voxels in which STIR's start image is not 0 and that lie nearer to the axis than this: outside
-/// of them its image is not at the maximum.
+/// ‖ours − theirs‖ / ‖theirs‖ over the voxels in which STIR's start image is not 0 and that lie nearer to the axis than this.
+/// STIR's lines end on the circle of 136.5 mm through the middle of the last voxel, ours at the faces of the voxels: up to 126 mm both
+/// sensitivities agree to 1e-4, from 132 to 137 mm ours is 1.25 × STIR's, and beyond 4.6 ×. A quadratic penalty has values there.
 fn difference(ours: &Volume, theirs: &Volume, radius_mm: f64) -> f64 {
     let (_, start) = stir_model().unwrap();
     let [nx, ny, _] = ours.grid.size;
@@ -67,7 +68,7 @@ fn maxima_with_relative_differences_and_quadratic_penalties_are_those_of_stir() 
         let found = difference(&ours, &theirs, radius_mm);
         println!("{name}: {found:.2e} (norms, nearer than {radius_mm} mm), objective {objective:.3}, theirs {expected:.3}");
         assert!(found <= at_most, "{name}: {found}");
-        // (The quadratic penalty's maximum has values at the very edge of the image, where our lines end earlier.)
+        // (Voxels at the edge have other lines.)
         assert!(objective >= expected * (1.0 - 1e-5), "{name}: {objective}");
     }
 }

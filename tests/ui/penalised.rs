@@ -1,13 +1,19 @@
 //! Algorithms that climb to the maximum of a penalised likelihood, watched in the window.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use egui::Theme;
 use egui::accesskit::Role;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
+use tomoscope::data::{Preset, Volume};
+use tomoscope::io::PetricFolder;
 use tomoscope::io::measurements::read_measurements;
+use tomoscope::phantom::{self, SimulationOptions};
 use tomoscope::plan::BETA;
+use tomoscope::scanner::find;
+use tomoscope::task::Task;
 use tomoscope::ui::{App, BuiltIn, Mark, Measured, RunState, Source};
 
 use super::lesions::type_path;
@@ -168,6 +174,40 @@ fn a_run_has_converged_when_ten_images_in_a_row_are_close_to_the_reference() {
     let rows = read_measurements(&path).unwrap();
     let of_run = |quantity: &str| rows.iter().filter(|row| row.run == 2 && row.quantity == quantity).count();
     assert_eq!(["object_rmse", "background_rmse", "region_error"].map(of_run), [24; 3]);
+}
+
+#[test]
+fn a_folder_of_petric_is_a_study_with_its_penalty() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let geometry = Arc::new(find("small").unwrap().geometry.clone());
+    let phantom = phantom::by_name("cylinder", &geometry).unwrap();
+    let grid = geometry.default_grid().unwrap();
+    let study = phantom::simulate(&phantom, geometry, &SimulationOptions::default(), &Task::new()).unwrap();
+    let image = |value: f32| Some(Arc::new(Volume::filled(grid.clone(), value)));
+    let preset = Preset { start: image(1.0), kappa: image(0.5), strength: Some(0.25), reference: None };
+    PetricFolder::write(folder.path(), &study.measured, &preset, &[]).unwrap();
+    let mut harness = window_on(renderer, SIZE, Theme::Light, false, Source::file(folder.path()));
+    wait_for(&mut harness, "the study", |app| app.counts().is_some());
+    harness.run_steps(3);
+    assert!(harness.query_by_label("Algorithm: SVRG").is_some());
+    assert!(harness.query_by_label("Weights κ: of the file").is_some());
+    let strength = |harness: &Harness<'_, App>| {
+        let field = harness.get_by_role_and_label(Role::SpinButton, "Strength β");
+        field.value().unwrap().parse::<f64>().unwrap()
+    };
+    assert!((strength(&harness) - 0.25).abs() < 1e-6);
+    set(&mut harness, "Iterations", 1.0);
+    start(&mut harness, "Start", 1);
+    let tuning = harness.state().live().last.as_ref().unwrap().ascent.unwrap().tuning;
+    assert!((tuning.strength - 0.25).abs() < 1e-6, "{tuning:?}");
+    // The run finds another one.
+    bring_into_view(&mut harness, "Strength β auto");
+    click(&mut harness, "Strength β auto");
+    assert!(harness.query_by_role_and_label(Role::SpinButton, "Strength β").is_none());
+    start(&mut harness, "Restart", 2);
+    let tuning = harness.state().live().last.as_ref().unwrap().ascent.unwrap().tuning;
+    assert!(tuning.strength > 0.0 && (tuning.strength - 0.25).abs() > 1e-3, "{tuning:?}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ enum What {
     Tubes(WithRows<tubes::TubesOptions>),
     /// Measures projection and backprojection with a system matrix.
     Matrix(WithRows<matrix::MatrixOptions>),
-    /// Measures a gradient of a penalty beside an iteration of MLEM, and an epoch of SVRG beside one of OSEM.
+    /// Measures a gradient of a penalty next to an iteration of MLEM, and an epoch of SVRG next to one of OSEM.
     Penalty(WithRows<penalty::PenaltyOptions>),
     /// Measures list-mode projection and backprojection in several event orders, with and without time of flight.
     ListMode(WithRows<list_mode::ListModeOptions>),

@@ -272,7 +272,14 @@ impl ReconstructOptions {
             &self.ct.ct,
         ];
         let others = [&lists.crystals, &lists.normalization, &self.projector.tubes];
-        let named = own.into_iter().chain(others).flatten().chain(&self.add_attenuation).chain(&self.epri.reference).cloned();
+        let named = own
+            .into_iter()
+            .chain(others)
+            .flatten()
+            .chain(&self.add_attenuation)
+            .chain(&self.epri.reference)
+            .cloned()
+            .chain(self.parameters.kappa());
         [measured].into_iter().chain(multiplicative).chain(additive).chain(of_petric.into_iter().flatten()).chain(named)
     }
 
@@ -431,20 +438,19 @@ impl ReconstructOptions {
         grid: impl FnOnce(&ImageOptions, &Grid) -> CliResult<Option<Grid>>,
     ) -> CliResult<RunSettings> {
         let init = self.init.as_deref().map(read_volume).transpose()?;
+        let kappa = self.parameters.kappa().map(|path| read_volume(&path)).transpose()?;
         let grid = match (grid(&self.image, &base.grid)?, &init) {
             (Some(grid), _) => grid,
             (None, Some((init, _))) => init.grid.clone(),
             (None, None) => base.grid.clone(),
         };
-        if let Some((_, found)) = &init {
-            notices::print(found);
-        }
+        [&init, &kappa].into_iter().flatten().for_each(|(_, found)| notices::print(found));
         let projector = &self.projector;
         let algorithm = self.algorithm.unwrap_or(base.algorithm);
         let [num_subsets, num_iterations] = self.subsets_and_iterations(base.subset_rule, algorithm);
         let mut parameters = base.parameters;
         parameters.keep(algorithm.entry().parameters);
-        parameters.extend(self.parameters.0.clone());
+        parameters.extend(self.parameters.values());
         Ok(RunSettings {
             algorithm,
             parameters,
@@ -466,6 +472,7 @@ impl ReconstructOptions {
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)).or(base.init),
             replicates: self.replicate_settings(),
+            kappa: kappa.map(|(volume, _)| Arc::new(volume)).or(base.kappa),
             ..base
         })
     }

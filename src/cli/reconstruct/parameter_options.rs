@@ -1,13 +1,15 @@
 //! Options of the parameters of algorithms, from the registry.
 
+use std::path::PathBuf;
+
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
-use crate::plan::{ALGORITHMS, AlgorithmEntry, DataKind, Parameter, Parameters, Traits, Value};
+use crate::plan::{ALGORITHMS, AlgorithmEntry, DataKind, KAPPA, KAPPA_OF_FILE, Parameter, Parameters, Traits, Value};
 use crate::report::distinct;
 
 /// Values of the parameters of algorithms.
 #[derive(Clone, Debug, Default)]
-pub struct ParameterOptions(pub Parameters);
+pub struct ParameterOptions(Parameters);
 
 /// Returns every parameter once, in the order of the registry.
 pub fn parameters() -> Vec<&'static Parameter> {
@@ -28,13 +30,35 @@ pub fn kinds_of(entry: &AlgorithmEntry) -> Vec<DataKind> {
 }
 
 fn option(parameter: &'static Parameter) -> Arg {
-    let parse = |text: &str| parameter.parse(text).map_err(|_| format!("expected {}", parameter.expected()));
+    let parse = |text: &str| match parameter.parse(text) {
+        // (An image file, which is read with the others.)
+        Err(_) if parameter.key == KAPPA.key => Ok(Value::Name(text.to_owned())),
+        value => value.map_err(|_| format!("expected {}", parameter.expected())),
+    };
     Arg::new(parameter.key)
         .long(parameter.key.replace('_', "-"))
         .value_name(parameter.key.to_uppercase())
         .help(parameter.help)
         .long_help(format!("{}.\n\n{}", parameter.help, parameter.details))
         .value_parser(parse)
+}
+
+impl ParameterOptions {
+    /// Returns the image file of κ.
+    pub fn kappa(&self) -> Option<PathBuf> {
+        match self.0.value(&KAPPA) {
+            Some(Value::Name(name)) if KAPPA.parse(&name).is_err() => Some(name.into()),
+            _ => None,
+        }
+    }
+
+    /// Returns the values; with an image file κ is that of a file.
+    pub fn values(&self) -> Parameters {
+        match self.kappa() {
+            Some(_) => self.0.clone().with_choice(&KAPPA, KAPPA_OF_FILE),
+            None => self.0.clone(),
+        }
+    }
 }
 
 impl Args for ParameterOptions {

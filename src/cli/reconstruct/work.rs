@@ -16,7 +16,7 @@ use crate::cli::shared::{console, notices};
 use crate::data::{Notice, Roi, ValueScale, Volume};
 use crate::io::dicom::SeriesContext;
 use crate::io::measurements::{Measurement, MeasurementWriter};
-use crate::plan::{ImageKind, IterationScheme, Job, Provenance, StartInfo};
+use crate::plan::{AUTO, BETA, ImageKind, IterationScheme, Job, Provenance, StartInfo};
 use crate::recon::{Explained, gaussian_filter};
 use crate::session::{
     Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session,
@@ -47,6 +47,9 @@ pub(in crate::cli) struct Work<'a> {
     /// Part of the data that the last image explains, and whether its step was non-atomic.
     explained: Option<Explained>,
     has_race: bool,
+    /// True if the run finds the strength of the penalty, and that strength.
+    finds_strength: bool,
+    strength: Option<f64>,
     /// The rule that stopped the run, and its value.
     stopped_by: Option<String>,
     /// Last step of a run with replicates.
@@ -90,6 +93,8 @@ impl<'a> Work<'a> {
             interrupted: false,
             explained: None,
             has_race: false,
+            finds_strength: job.settings.parameters.is(&BETA, AUTO),
+            strength: None,
             stopped_by: None,
             last_step: None,
             last_image: None,
@@ -151,6 +156,8 @@ impl<'a> Work<'a> {
     fn iterate(&mut self, report: &IterateReport) {
         (self.explained, self.has_race) = (report.explained, report.race.is_some());
         self.totals.add(report);
+        let ascent = report.ascent.filter(|_| self.finds_strength);
+        self.strength = self.strength.or(ascent.map(|ascent| ascent.tuning.strength));
         if let Some(record) = &mut self.record {
             record.add(report);
         }
@@ -236,6 +243,9 @@ impl<'a> Work<'a> {
             Some(words) => out!("{words}"),
             None if !complete => out!("stopped by hand after {}", self.position(&frame)),
             None => {}
+        }
+        if let Some(strength) = self.strength {
+            out!("strength of the penalty, from --beta {AUTO}: {strength:.4e}");
         }
         if let Some(explained) = self.explained {
             out!("the image explains {}", explained.text());

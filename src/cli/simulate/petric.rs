@@ -13,21 +13,16 @@ use crate::cli::shared::progress::with_bar;
 use crate::data::{Counts, Preset, Roi, RoiRole, RoiShape, Study, Volume, Voxels};
 use crate::geometry::Grid;
 use crate::io::{BACKGROUND_REGION, IoError, PetricFolder, WHOLE_OBJECT};
-use crate::operator::Subset;
 use crate::phantom::{self, SimulationOptions};
 use crate::plan::{
-    ChosenProjector, DeviceChoice, Job, ProjectorChoice, ProjectorSettings, RunSettings, SetupError, choose_projector,
-    default_settings, prepare,
+    AUTO, AlgorithmChoice, BETA, DeviceChoice, Job, Parameters, RunSettings, SetupError, default_settings, prepare,
 };
-use crate::recon::{PairWeights, ReconError};
+use crate::recon::{PenaltySpec, proposed_strength};
 use crate::reproduce::petric_reference;
 use crate::task::Task;
 
 /// Full iterations of OSEM of the start image.
 const START_ITERATIONS: usize = 2;
-
-/// Part of the second derivatives of the data term, summed over all voxels, that those of the penalty have in the background.
-const SHARE_OF_PENALTY: f64 = 0.1;
 
 /// Part of the background's activity from which a voxel belongs to the whole object.
 const EDGE_OF_OBJECT: f32 = 0.5;
@@ -105,42 +100,19 @@ fn preset(study: &Study<Counts>, task: &Task) -> Result<Preset, SetupError> {
         prepared.algorithm.iterate(task)?;
     }
     prepared.algorithm.volume_into(&mut start)?;
-    let kappa = kappa(&study.measured, &start, settings.fov_radius_mm, task)?;
+    let start = Arc::new(start);
+    // (κ needs no subsets.)
+    let of_penalty = RunSettings {
+        algorithm: AlgorithmChoice::SVRG,
+        parameters: Parameters::default().with_choice(&BETA, AUTO),
+        num_subsets: 1,
+        init: Some(Arc::clone(&start)),
+        ..settings
+    };
+    let kappa = prepare(&Job::of(study, of_penalty), task)?.algorithm.kappa(task)?;
     let background = study.rois.iter().find(|roi| roi.name == BACKGROUND_REGION).map(|roi| roi.mask(&start.grid));
     let sums = background.map(|mask| mask.sums(start.as_slice()));
-    let weights = PairWeights::new(start.grid.voxel_mm);
-    let sum_of_weights: f64 = PairWeights::steps().map(|step| weights.of(step)).sum();
-    // At x everywhere the second derivative of a pair is 1/x: 2/(2x)³ (2x)².
-    let strength = sums.map(|sums| SHARE_OF_PENALTY * sums.sum / sums.weight / sum_of_weights);
-    Ok(Preset { start: Some(Arc::new(start)), kappa: Some(Arc::new(kappa)), strength, reference: None })
-}
-
-/// Returns κ = √(H·1), H·1 = Aᵀ (m² y / ȳ² ⊙ A 1) at an image: the curvature of the data term.
-fn kappa(counts: &Counts, image: &Volume, fov_radius_mm: f64, task: &Task) -> Result<Volume, SetupError> {
-    let settings = ProjectorSettings::new(image.grid.clone(), fov_radius_mm, ProjectorChoice::Auto, DeviceChoice::Cpu);
-    let ChosenProjector { mut system, .. } = choose_projector(counts.geometry(), &settings)?;
-    let ones = Volume::filled(image.grid.clone(), 1.0);
-    let mut projected = |image: &Volume| -> Result<Vec<f32>, SetupError> {
-        let data = system.project(Subset::ALL, image, task).map_err(ReconError::from)?;
-        Ok(system.data().in_order(data))
-    };
-    let (expected, of_ones) = (projected(image)?, projected(&ones)?);
-    let weighted: Arc<Vec<f32>> = Arc::new(
-        (0..expected.len())
-            .map(|bin| {
-                let value = |data: &Option<crate::data::Michelogram>, default: f32| {
-                    data.as_ref().map_or(default, |data| data.counts[bin])
-                };
-                let (m, a) = (f64::from(value(&counts.multiplicative, 1.0)), f64::from(value(&counts.additive, 0.0)));
-                let expected = m * f64::from(expected[bin]) + a;
-                let curvature = m * m * f64::from(counts.prompts.counts[bin]) / (expected * expected);
-                if expected > 0.0 { (curvature * f64::from(of_ones[bin])) as f32 } else { 0.0 }
-            })
-            .collect(),
-    );
-    let accumulation = system.default_accumulation();
-    let arranged = system.data().arranged(&weighted, 1);
-    let mut kappa = system.backproject(Subset::ALL, arranged, accumulation, task).map_err(ReconError::from)?;
-    kappa.as_mut_slice().iter_mut().for_each(|value| *value = value.max(0.0).sqrt());
-    Ok(kappa)
+    let potential = PenaltySpec { epsilon: Some(0.0), ..PenaltySpec::NONE }.potential(0.0);
+    let strength = sums.map(|sums| proposed_strength(potential, sums.sum / sums.weight, start.grid.voxel_mm));
+    Ok(Preset { start: Some(start), kappa, strength, reference: None })
 }

@@ -56,6 +56,8 @@ pub enum Kind {
         usual: f64,
         /// Name of what takes its place where it is left out.
         absent: &'static str,
+        /// Name of a value that the run finds itself, if it has any.
+        found: Option<&'static str>,
     },
     /// One of several names.
     Choice {
@@ -128,6 +130,7 @@ impl Parameter {
     pub fn parse(&self, text: &str) -> Result<Value, ParameterProblem> {
         let value = match self.kind {
             Kind::Choice { .. } => Value::Name(text.to_owned()),
+            Kind::Number { found: Some(found), .. } if found == text => Value::Name(text.to_owned()),
             Kind::Count { .. } | Kind::Number { .. } => match text.parse() {
                 Ok(number) => Value::Number(number),
                 Err(_) => return Err(self.not_a_value(text)),
@@ -146,6 +149,7 @@ impl Parameter {
                 number.fract() == 0.0 && (f64::from(*min)..=f64::from(*max)).contains(number)
             }
             (Kind::Number { min, max, .. }, Value::Number(number)) => (*min..=*max).contains(number),
+            (Kind::Number { found, .. }, Value::Name(name)) => *found == Some(name.as_str()),
             (Kind::Choice { choices, .. }, Value::Name(name)) => choices().iter().any(|choice| choice.key == name),
             _ => false,
         };
@@ -158,14 +162,17 @@ impl Parameter {
 
     /// Returns true if it has an effect with these values of the other parameters.
     pub fn is_used(&self, parameters: &Parameters) -> bool {
-        self.needs.is_none_or(|(other, name)| parameters.value(other) == Some(Value::Name(name.to_owned())))
+        self.needs.is_none_or(|(other, name)| parameters.is(other, name))
     }
 
     /// Returns its values as text: "16 to 4096", "nearest, linear or cubic".
     pub fn expected(&self) -> String {
         match self.kind {
             Kind::Count { min, max, .. } => format!("a whole number from {min} to {max}"),
-            Kind::Number { min, max, unit, .. } => format!("a number from {min} to {max} {unit}").trim_end().to_owned(),
+            Kind::Number { min, max, unit, found, .. } => {
+                let number = format!("a number from {min} to {max} {unit}").trim_end().to_owned();
+                found.map_or(number.clone(), |found| format!("{number}, or {found}"))
+            }
             Kind::Choice { choices, .. } => either(&choices().iter().map(|choice| choice.key).collect::<Vec<_>>()),
         }
     }
@@ -187,6 +194,7 @@ impl Parameter {
             (Kind::Choice { choices, .. }, Some(Value::Name(name))) => {
                 choices().iter().find(|choice| choice.key == name).map_or(name.as_str(), |choice| choice.label).to_owned()
             }
+            (Kind::Number { .. }, Some(Value::Name(name))) => name.clone(),
             (Kind::Number { unit, .. }, Some(value)) => format!("{value} {unit}").trim_end().to_owned(),
             (_, Some(value)) => value.to_string(),
         }
@@ -231,6 +239,11 @@ impl Parameters {
             Value::Number(number) => Some(number),
             Value::Name(_) => None,
         }
+    }
+
+    /// Returns true if a parameter has the value of this name.
+    pub fn is(&self, parameter: &Parameter, name: &str) -> bool {
+        self.value(parameter) == Some(Value::Name(name.to_owned()))
     }
 
     /// Returns a whole number.

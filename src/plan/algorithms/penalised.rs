@@ -33,14 +33,20 @@ pub static PRIOR: Parameter = Parameter {
     is_in_short_texts: true,
 };
 
+/// Name of a value that the run finds itself.
+pub const AUTO: &str = "auto";
+
+/// Name of κ of an image file, or of the study.
+pub const KAPPA_OF_FILE: &str = "file";
+
 /// Parameter of a penalty.
 pub static BETA: Parameter = Parameter {
     key: "beta",
     label: "Strength β",
-    help: "Strength of the penalty: larger is smoother; 0 = none, the maximum of the likelihood",
+    help: "Strength of the penalty: larger is smoother; 0 = none; auto = a tenth of the curvature of the likelihood",
     details: "Images are in counts per mm of line: of relative differences this is the β of software with voxel lengths times the \
-              voxel size, mm. Default: 0.",
-    kind: Kind::Number { min: 0.0, max: 1e12, unit: "", default: Some(0.0), usual: 1.0, absent: "none" },
+              voxel size, mm. auto: with κ and relative differences about 0.5 % of the image values. Default: 0.",
+    kind: Kind::Number { min: 0.0, max: 1e12, unit: "", default: Some(0.0), usual: 5e-3, absent: "none", found: Some(AUTO) },
     is_for: |_| true,
     needs: None,
     is_in_short_texts: true,
@@ -52,7 +58,15 @@ pub static GAMMA: Parameter = Parameter {
     label: "Edge factor γ",
     help: "Edge preservation of relative differences: the larger, the less a large difference costs",
     details: "Default: 2.",
-    kind: Kind::Number { min: 0.0, max: 1e6, unit: "", default: Some(2.0), usual: 2.0, absent: "none" },
+    kind: Kind::Number {
+        min: 0.0,
+        max: 1e6,
+        unit: "",
+        default: Some(PenaltySpec::NONE.gamma),
+        usual: PenaltySpec::NONE.gamma,
+        absent: "none",
+        found: None,
+    },
     is_for: |_| true,
     needs: Some((&PRIOR, "rdp")),
     is_in_short_texts: false,
@@ -64,7 +78,7 @@ pub static EPSILON: Parameter = Parameter {
     label: "Offset ε",
     help: "Relative differences: offset of the denominator; the penalty is quadratic where image values are well below it",
     details: "Default: a thousandth of the start image's maximum.",
-    kind: Kind::Number { min: 0.0, max: 1e12, unit: "counts/mm", default: None, usual: 1e-3, absent: "automatic" },
+    kind: Kind::Number { min: 0.0, max: 1e12, unit: "counts/mm", default: None, usual: 1e-3, absent: "automatic", found: None },
     is_for: |_| true,
     needs: Some((&PRIOR, "rdp")),
     is_in_short_texts: false,
@@ -76,7 +90,7 @@ pub static DELTA: Parameter = Parameter {
     label: "Edge height δ",
     help: "log-cosh: differences above it cost in proportion, smaller ones as their square",
     details: "Default: a hundredth of the start image's maximum.",
-    kind: Kind::Number { min: 1e-30, max: 1e12, unit: "counts/mm", default: None, usual: 1e-2, absent: "automatic" },
+    kind: Kind::Number { min: 1e-30, max: 1e12, unit: "counts/mm", default: None, usual: 1e-2, absent: "automatic", found: None },
     is_for: |_| true,
     needs: Some((&PRIOR, "log-cosh")),
     is_in_short_texts: false,
@@ -86,9 +100,16 @@ pub static DELTA: Parameter = Parameter {
 pub static KAPPA: Parameter = Parameter {
     key: "kappa",
     label: "Weights κ",
-    help: "Weights of the voxels in the penalty: auto (from the data at the start image) or none (1)",
+    help: "Weights of the voxels in the penalty: auto (from the data at the start image), none (1), or those of an image file",
     details: "A pair of neighbours counts κ κ′ times: with κ another β is suitable than without. Default: auto.",
-    kind: Kind::Choice { choices: || ["auto", "none"].map(Choice::named).into(), default: "auto" },
+    kind: Kind::Choice {
+        choices: || {
+            // (The form of a study with κ begins with it.)
+            let of_file = Choice { label: "of the file", is_for: |_| false, ..Choice::named(KAPPA_OF_FILE) };
+            vec![Choice::named(AUTO), Choice::named("none"), of_file]
+        },
+        default: AUTO,
+    },
     is_for: |_| true,
     needs: None,
     is_in_short_texts: true,
@@ -130,7 +151,7 @@ pub static STEP_SIZE: Parameter = Parameter {
     label: "Step size τ",
     help: "SVRG: step size of all steps; without one it shrinks from 3 to 0.5 by a table",
     details: "Default: 3 for 10 steps, 2 to number 100, 1.5 to 200, 1 to 300, then 0.5. Steps that lower the objective are halved.",
-    kind: Kind::Number { min: 1e-6, max: 1e3, unit: "", default: None, usual: 1.0, absent: "by the table" },
+    kind: Kind::Number { min: 1e-6, max: 1e3, unit: "", default: None, usual: 1.0, absent: "by the table", found: None },
     is_for: |_| true,
     needs: None,
     is_in_short_texts: false,
@@ -142,7 +163,7 @@ pub static FIRST_STEP: Parameter = Parameter {
     label: "First step size α₀",
     help: "BSREM: step size α₀ / (1 + η k) after k iterations",
     details: "Default: 1.",
-    kind: Kind::Number { min: 1e-6, max: 1e3, unit: "", default: Some(1.0), usual: 1.0, absent: "none" },
+    kind: Kind::Number { min: 1e-6, max: 1e3, unit: "", default: Some(1.0), usual: 1.0, absent: "none", found: None },
     is_for: |_| true,
     needs: None,
     is_in_short_texts: false,
@@ -154,7 +175,7 @@ pub static RELAXATION: Parameter = Parameter {
     label: "Relaxation η",
     help: "BSREM: the larger, the faster its steps shrink; step size α₀ / (1 + η k) after k iterations",
     details: "Default: 0.05.",
-    kind: Kind::Number { min: 0.0, max: 1e3, unit: "", default: Some(0.05), usual: 0.05, absent: "none" },
+    kind: Kind::Number { min: 0.0, max: 1e3, unit: "", default: Some(0.05), usual: 0.05, absent: "none", found: None },
     is_for: |_| true,
     needs: None,
     is_in_short_texts: false,
@@ -163,8 +184,8 @@ pub static RELAXATION: Parameter = Parameter {
 fn penalty(parameters: &Parameters) -> PenaltySpec {
     PenaltySpec {
         prior: parameters.choice(&PRIOR),
-        strength: parameters.number(&BETA).unwrap_or(0.0),
-        gamma: parameters.number(&GAMMA).unwrap_or(PenaltySpec::NONE.gamma),
+        strength: if parameters.is(&BETA, AUTO) { None } else { parameters.number(&BETA) },
+        gamma: parameters.number(&GAMMA).unwrap_or_default(),
         epsilon: parameters.number(&EPSILON),
         delta: parameters.number(&DELTA),
         kappa: parameters.choice::<Kappa>(&KAPPA),
@@ -185,8 +206,8 @@ pub(super) fn svrg(parameters: &Parameters) -> AlgorithmSpec {
 /// BSREM with these parameters.
 pub(super) fn bsrem(parameters: &Parameters) -> AlgorithmSpec {
     let settings = BsremSettings {
-        step_size: parameters.number(&FIRST_STEP).unwrap_or(1.0),
-        relaxation: parameters.number(&RELAXATION).unwrap_or(0.05),
+        step_size: parameters.number(&FIRST_STEP).unwrap_or_default(),
+        relaxation: parameters.number(&RELAXATION).unwrap_or_default(),
         subset_order: SubsetOrder::Spaced,
     };
     AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(settings), penalty: penalty(parameters) }
@@ -194,6 +215,7 @@ pub(super) fn bsrem(parameters: &Parameters) -> AlgorithmSpec {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parameters::Value;
     use super::*;
 
     #[test]
@@ -206,6 +228,19 @@ mod tests {
         let log_cosh = Parameters::default().with_choice(&PRIOR, "log-cosh");
         let used = |parameters: &Parameters| [&GAMMA, &EPSILON, &DELTA, &BETA].map(|parameter| parameter.is_used(parameters));
         assert_eq!((used(&Parameters::default()), used(&log_cosh)), ([true, true, false, true], [false, false, true, true]));
+    }
+
+    #[test]
+    fn a_strength_is_a_number_or_found_by_the_run() {
+        assert_eq!(BETA.parse("auto"), Ok(Value::Name("auto".into())));
+        assert_eq!(BETA.parse("0.5"), Ok(Value::Number(0.5)));
+        let refused = BETA.parse("strong").unwrap_err().to_string();
+        assert!(refused.contains("or auto"), "{refused}");
+        assert!(GAMMA.parse("auto").is_err());
+        let parameters = Parameters::default().with_choice(&BETA, AUTO);
+        assert_eq!(parameters.check(SVRG_PARAMETERS, |_| false), Ok(()));
+        let AlgorithmSpec::Ascent { penalty, .. } = svrg(&parameters) else { panic!("no ascent") };
+        assert_eq!(penalty, PenaltySpec { strength: None, ..PenaltySpec::NONE });
     }
 
     #[test]
@@ -224,7 +259,7 @@ mod tests {
         let parameters = Parameters::default().with_choice(&PRIOR, "log-cosh").with_number(&BETA, Some(0.3));
         for spec in [svrg(&parameters), bsrem(&parameters)] {
             let AlgorithmSpec::Ascent { penalty, .. } = spec else { panic!("no ascent") };
-            assert_eq!(penalty, PenaltySpec { prior: crate::recon::Prior::LogCosh, strength: 0.3, ..PenaltySpec::NONE });
+            assert_eq!(penalty, PenaltySpec { prior: crate::recon::Prior::LogCosh, strength: Some(0.3), ..PenaltySpec::NONE });
         }
     }
 }

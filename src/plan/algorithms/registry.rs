@@ -158,7 +158,7 @@ pub static CUTOFF: Parameter = Parameter {
     label: "Cut-off",
     help: "Cut-off as a fraction of the Nyquist frequency, 0 to 1",
     details: "sinc and hamming end at the cut-off; the others are truncated. Default: 1; continuous-wave data: 0.1.",
-    kind: Kind::Number { min: 0.001, max: 1.0, unit: "", default: None, usual: 0.5, absent: "none" },
+    kind: Kind::Number { min: 0.001, max: 1.0, unit: "", default: None, usual: 0.5, absent: "none", found: None },
     is_for: |_| true,
     needs: None,
     is_in_short_texts: false,
@@ -264,13 +264,14 @@ impl AlgorithmChoice {
         self.0.key
     }
 
-    /// Returns penalty and step size at the begin of a run with these parameters; `None` of an algorithm that does not climb.
+    /// Returns penalty and step size at the begin of a run with these parameters; `None` of an algorithm that does not climb, and
+    /// where the run finds the strength.
     pub fn tuning(self, parameters: &Parameters) -> Option<AscentTuning> {
         let Method::Iterative(spec) = self.0.method else { return None };
         match spec(parameters) {
             AlgorithmSpec::Em { .. } => None,
             AlgorithmSpec::Ascent { penalty: PenaltySpec { strength, gamma, .. }, .. } => {
-                Some(AscentTuning { strength, gamma, step_factor: 1.0 })
+                Some(AscentTuning { strength: strength?, gamma, step_factor: 1.0 })
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Study, 
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::plan::algorithms::parameters::Parameters;
-use crate::plan::algorithms::penalised::BETA;
+use crate::plan::algorithms::penalised::{BETA, KAPPA, KAPPA_OF_FILE};
 use crate::plan::algorithms::registry::{AlgorithmChoice, SUBSET_ORDER, filter_parameters};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
@@ -46,14 +46,15 @@ pub fn default_settings(counts: &Counts) -> Result<RunSettings, SetupError> {
 
 impl RunSettings {
     /// Returns the settings for a study that comes with the start of a penalised reconstruction: SVRG on the grid of its images, with
-    /// its strength. (κ is that of the start image, as in the data set.)
+    /// its strength and its κ.
     pub fn with_preset<M>(self, study: &Study<M>) -> Self {
         let Some(preset) = &study.preset else { return self };
         let algorithm = AlgorithmChoice::SVRG;
+        let parameters = Parameters::default().with_number(&BETA, preset.strength);
         let grid = preset.start.as_ref().or(preset.kappa.as_ref()).map_or(self.grid, |image| image.grid.clone());
         Self {
             algorithm,
-            parameters: Parameters::default().with_number(&BETA, preset.strength),
+            parameters: if preset.kappa.is_some() { parameters.with_choice(&KAPPA, KAPPA_OF_FILE) } else { parameters },
             num_subsets: self.subset_rule.map_or(self.num_subsets, |rule| rule.num_subsets_of(algorithm)),
             fov_radius_mm: grid.inscribed_radius_mm(),
             grid,

@@ -16,6 +16,7 @@ use self::subsets::{SubsetRule, default_num_iterations};
 use crate::data::{Notice, Study};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
+use crate::plan::algorithms::penalised::{KAPPA, KAPPA_OF_FILE};
 use crate::plan::algorithms::registry::FbpMethod;
 use crate::plan::device::memory::DeviceMemory;
 use crate::plan::iteration_scheme::IterationScheme;
@@ -33,11 +34,14 @@ pub struct Job {
 
 impl Job {
     /// Returns a study of any kind with the settings of its run. An algorithm that climbs begins at the start image of the study, if
-    /// the settings have none and it has their grid.
+    /// the settings have none and it has their grid, and with its κ, if they have that of no other file.
     pub fn new(study: Arc<Study<Data>>, mut settings: RunSettings) -> Self {
         if settings.init.is_none() && settings.algorithm.has_subsets_at_will() {
             let start = study.preset.as_ref().and_then(|preset| preset.start.clone());
             settings.init = start.filter(|start| start.grid.same_as(&settings.grid));
+        }
+        if settings.kappa.is_none() && settings.parameters.is(&KAPPA, KAPPA_OF_FILE) {
+            settings.kappa = study.preset.as_ref().and_then(|preset| preset.kappa.clone());
         }
         Self { study, settings: Box::new(settings) }
     }

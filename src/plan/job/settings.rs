@@ -14,7 +14,7 @@ use crate::plan::algorithms::research::ResearchSettings;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
-use crate::recon::{AlgorithmSpec, Bootstrap};
+use crate::recon::{AlgorithmSpec, Bootstrap, StartImages};
 use crate::scanner::ScanGeometry;
 
 /// Settings of a reconstruction.
@@ -79,6 +79,9 @@ pub struct RunSettings {
     /// Start image; `None` = 1 inside the field of view.
     #[serde(skip)]
     pub init: Option<Arc<Volume>>,
+    /// κ of a penalty with the weights of a file.
+    #[serde(skip)]
+    pub kappa: Option<Arc<Volume>>,
     /// Frame of list-mode data whose events are reconstructed, ms; `None` = all events read.
     pub frame_ms: Option<Range<u32>>,
     /// Replicates for error bars; `None` = none.
@@ -169,9 +172,15 @@ impl RunSettings {
             matrix: None,
             num_threads: None,
             init: None,
+            kappa: None,
             frame_ms: None,
             replicates: None,
         }
+    }
+
+    /// Returns the images that the run begins with.
+    pub(in crate::plan) fn start_images(&self) -> StartImages<'_> {
+        StartImages { init: self.init.as_deref(), kappa: self.kappa.as_ref() }
     }
 
     /// Returns the settings of the projector on a device, of data with these time-of-flight bins.

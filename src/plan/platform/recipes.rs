@@ -7,7 +7,7 @@ use crate::data::{Events, ListMetadata, Psf, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, AnyOperator, Composed, EventOrder, EventProjector, ImageModel, OperatorError, Subset};
 use crate::plan::error::SetupError;
-use crate::recon::{self, Additions, Algorithm, AlgorithmSpec, EmKernels, EventTerms, ListModel};
+use crate::recon::{self, Additions, Algorithm, AlgorithmSpec, EmKernels, EventTerms, ListModel, StartImages};
 use crate::scanner::PairRays;
 use crate::task::Task;
 
@@ -44,8 +44,8 @@ pub struct ListRecipe<'a> {
     pub spec: AlgorithmSpec,
     /// Accumulations of the backprojections.
     pub additions: Additions,
-    /// Start image; `None` = a uniform one.
-    pub init: Option<&'a Volume>,
+    /// Start image and κ.
+    pub start: StartImages<'a>,
 }
 
 impl ListRecipe<'_> {
@@ -71,7 +71,7 @@ impl ListRecipe<'_> {
             }
         };
         let model = ListModel::new(&mut backend, operator, data, space, self.terms, Arc::new(sensitivity), self.num_subsets)?;
-        Ok(recon::algorithm(self.spec, backend, voxels, model.of_group(team), self.additions, self.init)?)
+        Ok(recon::algorithm(self.spec, backend, voxels, model.of_group(team), self.additions, self.start)?)
     }
 }
 

@@ -10,7 +10,9 @@ use crate::operator::{Accumulation, AnyOperator, Composed, DataSpace, LinearOper
 use crate::plan::device::memory;
 use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::device::processes::process_team;
-use crate::recon::{self, Additions, Algorithm, AlgorithmSpec, EmKernels, MeasuredValues, ProjectionModel, ReconError};
+use crate::recon::{
+    self, Additions, Algorithm, AlgorithmSpec, EmKernels, MeasuredValues, ProjectionModel, ReconError, StartImages,
+};
 use crate::task::Task;
 use crate::text::counted;
 
@@ -48,7 +50,7 @@ pub trait System: Send {
     /// The operator failed.
     fn trial_secs(&mut self, num_subsets: usize, accumulation: Accumulation) -> Result<Option<f64>, OperatorError>;
 
-    /// Makes an algorithm that reconstructs counts with it, from a start image or the uniform one.
+    /// Makes an algorithm that reconstructs counts with it, that begins with these images.
     ///
     /// # Errors
     /// An unsuitable start image, too little memory on the device.
@@ -58,7 +60,7 @@ pub trait System: Send {
         counts: MeasuredValues,
         num_subsets: usize,
         additions: Additions,
-        init: Option<&Volume>,
+        start: StartImages<'_>,
     ) -> Result<Box<dyn Algorithm>, ReconError>;
 
     /// Returns a x for the data of a subset, in the order of [`System::data`].
@@ -196,11 +198,11 @@ where
         counts: MeasuredValues,
         num_subsets: usize,
         additions: Additions,
-        init: Option<&Volume>,
+        start: StartImages<'_>,
     ) -> Result<Box<dyn Algorithm>, ReconError> {
         let Self { mut backend, operator, image, data, team, .. } = *self;
         let model = ProjectionModel::new(&mut backend, operator, data, counts, num_subsets)?.of_group(team);
-        recon::algorithm(spec, backend, image, model, additions, init)
+        recon::algorithm(spec, backend, image, model, additions, start)
     }
 
     fn project(&mut self, subset: Subset, image: &Volume, task: &Task) -> Result<Vec<f32>, OperatorError> {

@@ -44,6 +44,9 @@ pub struct AscentRecord {
     pub num_halved: usize,
     /// Length of the step relative to that of the image.
     pub update: f64,
+    /// Strength of the penalty, where the run found it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub beta_found: Option<f64>,
     /// Penalty and step factor from each step on at which they changed; empty where they never did.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub switched: Vec<TuningSpan>,

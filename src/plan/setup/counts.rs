@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::prepared::{Prepared, check_start_image, coarse_for_tof, of_group, race_warning};
+use super::prepared::{Prepared, check_start_images, coarse_for_tof, of_group, race_warning};
 use crate::coded::Coded as _;
 use crate::data::Counts;
 use crate::operator::{Accumulation, OperatorError, Subset};
@@ -140,9 +140,8 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task:
     let OpenedDevices { members, notices, .. } = chosen;
     let mut algorithms = Vec::with_capacity(members.len());
     for (system, team) in members {
-        let init = settings.init.as_deref();
         let values = MeasuredValues { bootstrap, ..counts.into() };
-        algorithms.push((system.algorithm(settings.spec()?, values, num_subsets, additions, init)?, team));
+        algorithms.push((system.algorithm(settings.spec()?, values, num_subsets, additions, settings.start_images())?, team));
     }
     let names = [device, entry.name.to_owned()];
     Ok(Prepared { notices, ..Prepared::new(job, of_group(algorithms)?, names, accumulation, &needs, secs_per_iteration) })
@@ -165,5 +164,5 @@ fn check_settings(counts: &Counts, settings: &RunSettings) -> Result<(), SetupEr
         return Err(SetupProblem::Subsets { num_subsets, max: num_views, of: "view" }.into());
     }
     settings.tof.check(counts)?;
-    check_start_image(settings.init.as_deref(), &settings.grid)
+    check_start_images(settings)
 }

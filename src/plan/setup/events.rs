@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::prepared::{Prepared, check_start_image, coarse_for_tof, of_group, race_warning};
+use super::prepared::{Prepared, check_start_images, coarse_for_tof, of_group, race_warning};
 use crate::algebra::{PeerGroup, Shard, Simd};
 use crate::coded::PassedOn;
 use crate::data::{EventList, Events, ListMetadata, Notice, TofMeasurement, Unit, Volume};
@@ -207,7 +207,7 @@ fn check(whole: Option<&EventList>, settings: &RunSettings) -> Result<(), SetupE
     }
     check_image(&settings.grid, &FreeMemory::of_the_computer())?;
     check_field_of_view(&settings.grid, settings.fov_radius_mm)?;
-    check_start_image(settings.init.as_deref(), &settings.grid)
+    check_start_images(settings)
 }
 
 /// Where the events are reconstructed.
@@ -338,7 +338,7 @@ impl Parts<'_> {
             num_subsets: settings.num_subsets,
             spec: settings.spec()?,
             additions,
-            init: settings.init.as_deref(),
+            start: settings.start_images(),
         };
         platform.list_algorithm(&recipe, team)
     }

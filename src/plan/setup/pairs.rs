@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::prepared::{Prepared, check_start_image, race_warning};
+use super::prepared::{Prepared, check_start_images, race_warning};
 use crate::algebra::{RingBasis, Simd};
 use crate::data::{Notice, PairCounts, ResponseMatrix};
 use crate::operator::{Accumulation, CrystalPairs, DataSpace as _, OperatorError, Residence, Subset};
@@ -48,7 +48,7 @@ pub(in crate::plan) fn prepare_on(
     let sensitivity_accumulation = system.default_accumulation();
     let additions = Additions { accumulation, sensitivity_accumulation, racy_sensitivity: false };
     let values = MeasuredValues { bootstrap: settings.bootstrap(), ..pairs.into() };
-    let algorithm = system.algorithm(settings.spec()?, values, 1, additions, settings.init.as_deref())?;
+    let algorithm = system.algorithm(settings.spec()?, values, 1, additions, settings.start_images())?;
     Ok(Prepared { notices, ..Prepared::new(job, algorithm, names, accumulation, &needs, secs_per_iteration) })
 }
 
@@ -135,5 +135,5 @@ pub(in crate::plan) fn check(pairs: &PairCounts, settings: &RunSettings) -> Resu
         matrix.fits(&pairs.ring)?;
         check_basis(&pairs.ring, matrix)?;
     }
-    check_start_image(settings.init.as_deref(), &settings.grid)
+    check_start_images(settings)
 }

@@ -4,11 +4,13 @@ use crate::algebra::{PeerGroup, Shard};
 use crate::data::{Notice, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, TofKernel};
+use crate::plan::algorithms::penalised::{KAPPA, KAPPA_OF_FILE};
 use crate::plan::device::memory::MemoryNeeds;
 use crate::plan::error::SetupError;
+use crate::plan::job::settings::RunSettings;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::problem::SetupProblem;
-use crate::recon::{Algorithm, Estimate, ReconError, SharedAlgorithm};
+use crate::recon::{Algorithm, Estimate, ReconError, SettingsProblem, SharedAlgorithm, StartImages};
 
 /// An algorithm ready to step.
 pub struct Prepared {
@@ -77,12 +79,19 @@ pub(in crate::plan) fn race_warning(accumulation: Accumulation) -> Option<Notice
     accumulation.has_race().then(|| Notice::warning(text))
 }
 
-/// Refuses a start image on another grid than the reconstruction's.
-pub(in crate::plan) fn check_start_image(init: Option<&Volume>, grid: &Grid) -> Result<(), SetupError> {
-    match init.filter(|init| !init.grid.same_as(grid)) {
-        None => Ok(()),
-        Some(init) => {
-            Err(SetupProblem::StartImage { found: Box::new(init.grid.clone()), expected: Box::new(grid.clone()) }.into())
-        }
+/// Refuses a start image, or κ, on another grid than the reconstruction's, and κ of a file without one.
+pub(in crate::plan) fn check_start_images(settings: &RunSettings) -> Result<(), SetupError> {
+    let StartImages { init, kappa } = settings.start_images();
+    let is_of_file = settings.algorithm.has_subsets_at_will() && settings.parameters.is(&KAPPA, KAPPA_OF_FILE);
+    if is_of_file && kappa.is_none() {
+        return Err(ReconError::from(SettingsProblem::NoKappa).into());
     }
+    let other = |image: Option<&Volume>| {
+        let found = Box::new(image.filter(|image| !image.grid.same_as(&settings.grid))?.grid.clone());
+        Some((found, Box::new(settings.grid.clone())))
+    };
+    let kappa = kappa.filter(|_| is_of_file);
+    let of_start = other(init).map(|(found, expected)| SetupProblem::StartImage { found, expected });
+    let of_kappa = other(kappa.map(|kappa| &**kappa)).map(|(found, expected)| SetupProblem::Kappa { found, expected });
+    of_start.or(of_kappa).map_or(Ok(()), |problem| Err(problem.into()))
 }

@@ -70,7 +70,8 @@ impl AscentKernels for Host {
     ) -> Result<[f64; 2], BackendError> {
         expect_len(x.len(), [floor, preconditioner, direction])?;
         let others = floor.par_chunks(CHUNK).zip(preconditioner.par_chunks(CHUNK).zip(direction.par_chunks(CHUNK)));
-        let of_chunk = |(x, (floor, (preconditioner, direction))): (&mut [f32], (&[f32], (&[f32], &[f32])))| {
+        let chunks = x.values_mut().par_chunks_mut(CHUNK).zip(others);
+        let sums_of_chunks = chunks.map(|(x, (floor, (preconditioner, direction)))| {
             let mut sums = [0.0; 2];
             for ((x, floor), (preconditioner, direction)) in x.iter_mut().zip(floor).zip(preconditioner.iter().zip(direction)) {
                 let step = preconditioner * direction;
@@ -79,8 +80,8 @@ impl AscentKernels for Host {
                 *x = (*x + step_size * step).max(*floor);
             }
             sums
-        };
-        let partial: Vec<[f64; 2]> = x.values_mut().par_chunks_mut(CHUNK).zip(others).map(of_chunk).collect();
+        });
+        let partial: Vec<[f64; 2]> = sums_of_chunks.collect();
         Ok([0, 1].map(|sum| partial.iter().map(|sums| sums[sum]).sum()))
     }
 }

@@ -23,9 +23,8 @@ pub use objective::ObjectiveValue;
 pub use order::DrawOrder;
 pub use svrg::{StepSizes, SvrgSettings};
 
-use super::{Additions, Algorithm, EmKernels, ForwardModel, PenaltySpec, ReconError};
+use super::{Additions, Algorithm, EmKernels, ForwardModel, PenaltySpec, ReconError, StartImages};
 use crate::algebra::ImageSpace;
-use crate::data::Volume;
 
 /// One of these algorithms with its settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,14 +44,14 @@ impl AscentMethod {
         model: M,
         penalty: PenaltySpec,
         additions: Additions,
-        init: Option<&Volume>,
+        start: StartImages<'_>,
     ) -> Result<Box<dyn Algorithm>, ReconError>
     where
         B: EmKernels + 'static,
         M: ForwardModel<B> + 'static,
         S: ImageSpace<B> + 'static,
     {
-        let objective = objective::Objective::new(backend, space, model, penalty, additions, init)?;
+        let objective = objective::Objective::new(backend, space, model, penalty, additions, start)?;
         match self {
             AscentMethod::Bsrem(settings) => bsrem::bsrem(objective, settings),
             AscentMethod::Svrg(settings) => svrg::svrg(objective, settings),

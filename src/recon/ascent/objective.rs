@@ -9,15 +9,18 @@ use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::recon::image_readout::ImageReadout;
 use crate::recon::mlem_osem::check_start_image;
-use crate::recon::post_filter::gaussian_maps;
+use crate::recon::post_filter::{gaussian_filter, gaussian_maps};
 use crate::recon::{
     Additions, Algorithm, EmKernels, EmReport, ForwardModel, Kappa, Penalty, PenaltySpec, PoissonTerms, ReconError,
-    SettingsProblem, Stage, StageTimes, Step, StepReport,
+    SettingsProblem, Stage, StageTimes, StartImages, Step, StepReport, proposed_strength,
 };
 use crate::task::Task;
 
 /// Least value of a voxel as a part of the start image's largest: an image of zeros along a line with counts has no likelihood.
 const FLOOR: f32 = 1e-7;
+
+/// Smoothing of images whose values steer a run, mm.
+pub(super) const SMOOTHING_FWHM_MM: f64 = 5.0;
 
 /// Φ by its terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -42,7 +45,7 @@ pub(super) struct Objective<B: EmKernels, M, S> {
     spec: PenaltySpec,
     /// Known once the algorithm has begun.
     penalty: Option<Penalty>,
-    /// κ, and the voxels of all pairs, once there has been a penalty.
+    /// κ, if it is given; and the voxels of all pairs, once there has been a penalty.
     kappa: Option<Arc<Volume>>,
     neighbours: Option<B::Neighbours>,
     /// Largest value of the start image, from which the penalty follows; known then, too.
@@ -67,17 +70,17 @@ pub(super) struct Objective<B: EmKernels, M, S> {
 }
 
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
-    /// Makes the arrays; `init` = the start image, a volume of the space's grid.
+    /// Makes the arrays.
     pub fn new(
         mut backend: B,
         space: S,
         model: M,
         spec: PenaltySpec,
         additions: Additions,
-        init: Option<&Volume>,
+        StartImages { init, kappa }: StartImages<'_>,
     ) -> Result<Self, ReconError> {
         check_start_image(init)?;
-        if spec.strength > 0.0 && space.places().is_none() {
+        if spec.strength != Some(0.0) && space.places().is_none() {
             return Err(SettingsProblem::PenaltyWithoutVoxels.into());
         }
         let len = space.len();
@@ -97,7 +100,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
             of_sensitivity: exact,
             spec,
             penalty: None,
-            kappa: None,
+            kappa: kappa.cloned(),
             neighbours: None,
             largest: 0.0,
             step_factor: 1.0,
@@ -164,18 +167,45 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
 
     /// Makes κ and the neighbours of the first penalty, at the present image.
     pub fn begin_penalty(&mut self, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
+        if self.spec.strength.is_none() {
+            self.propose_strength(stages, task)?;
+        }
         if self.penalty.is_none() || self.neighbours.is_some() {
             return Ok(());
         }
         self.kappa = match self.spec.kappa {
             Kappa::Auto => Some(Arc::new(self.root_of_hessian_sums(stages, task)?)),
             Kappa::None => None,
+            Kappa::File => Some(self.kappa.take().ok_or(SettingsProblem::NoKappa)?),
         };
         let space = self.readout.space();
         if let (Some(penalty), Some(places)) = (&mut self.penalty, space.places()) {
             penalty.kappa = self.kappa.clone();
             self.neighbours = Some(self.backend.neighbours(penalty, places, space.grid().voxel_mm)?);
         }
+        Ok(())
+    }
+
+    /// Sets the strength that [`proposed_strength`] has at the mean of the smoothed start image, weighted with its values (noise alone
+    /// would raise it). With κ = 1 it is multiplied by the mean of H · 1, weighted alike.
+    fn propose_strength(&mut self, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
+        let image = gaussian_filter(self.volume()?, SMOOTHING_FWHM_MM);
+        let squares = match self.spec.kappa {
+            Kappa::None => Some(self.root_of_hessian_sums(stages, task)?),
+            Kappa::Auto | Kappa::File => None,
+        };
+        let mean_of = |value: &dyn Fn(usize) -> f64| {
+            let [mut sum, mut weight] = [0.0; 2];
+            for (voxel, x) in image.as_slice().iter().enumerate() {
+                (sum, weight) = (sum + f64::from(*x) * value(voxel), weight + f64::from(*x));
+            }
+            if weight > 0.0 { sum / weight } else { 0.0 }
+        };
+        let level = mean_of(&|voxel| f64::from(image.as_slice()[voxel]));
+        let of_kappa = squares.map_or(1.0, |root| mean_of(&|voxel| f64::from(root.as_slice()[voxel]).powi(2)));
+        let potential = self.spec.potential(self.largest);
+        self.spec.strength = Some(of_kappa * proposed_strength(potential, level, image.grid.voxel_mm));
+        self.penalty = self.spec.from_start(self.largest);
         Ok(())
     }
 
@@ -211,20 +241,21 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
     }
 
     /// Returns κ; `None` = 1.
-    #[cfg(test)]
-    pub fn kappa(&self) -> Option<&Volume> {
-        self.kappa.as_deref()
+    pub fn kappa(&self) -> Option<&Arc<Volume>> {
+        self.kappa.as_ref()
     }
 
-    /// Returns the settings of the next step.
+    /// Returns the settings of the next step. A strength that is not known yet is 0.
     pub fn tuning(&self) -> AscentTuning {
-        AscentTuning { strength: self.spec.strength, gamma: self.spec.gamma, step_factor: self.step_factor }
+        AscentTuning { strength: self.spec.strength.unwrap_or(0.0), gamma: self.spec.gamma, step_factor: self.step_factor }
     }
 
     /// Changes them. Images that are not made of voxels stay without a penalty.
     fn set_tuning(&mut self, tuning: AscentTuning) {
         let AscentTuning { strength, gamma, step_factor } = tuning;
         let strength = if self.readout.space().evaluated_len().is_some() { 0.0 } else { strength };
+        // (What is not known yet stays so, where it was not changed.)
+        let strength = Some(strength).filter(|strength| *strength != self.tuning().strength).or(self.spec.strength);
         self.spec = PenaltySpec { strength, gamma, ..self.spec };
         self.step_factor = step_factor;
         if self.has_begun() {
@@ -429,6 +460,11 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algo
     fn objective(&mut self, task: &Task) -> Result<Option<ObjectiveValue>, ReconError> {
         self.begin(&mut StageTimes::default(), task)?;
         self.objective.value(task).map(Some)
+    }
+
+    fn kappa(&mut self, task: &Task) -> Result<Option<Arc<Volume>>, ReconError> {
+        self.begin(&mut StageTimes::default(), task)?;
+        Ok(self.objective.kappa().cloned())
     }
 
     fn num_subsets(&self) -> usize {

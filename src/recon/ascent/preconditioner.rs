@@ -6,14 +6,12 @@
 //!
 //! and 0 where Aᵀm = 0. Images that are not made of voxels are smooth already: there x̄ = their coefficients.
 
-use super::objective::{Objective, copy};
+use super::objective::{Objective, SMOOTHING_FWHM_MM, copy};
 use crate::algebra::{BackendError, Image, ImageSpace};
 use crate::recon::{EmKernels, ForwardModel};
 
 /// Weight of the penalty's curvature.
 const CURVATURE_WEIGHT: f32 = 1.5;
-/// Smoothing of the image, mm.
-pub(super) const SMOOTHING_FWHM_MM: f64 = 5.0;
 
 /// P on the device.
 pub(super) struct Preconditioner<B: EmKernels> {
@@ -48,7 +46,7 @@ impl<B: EmKernels> Preconditioner<B> {
         objective.backend.fill(scratch, 0.0)?;
         objective.add_penalty_curvature(smoothed, scratch)?;
         let Objective { backend, sensitivity, .. } = objective;
-        // At least δ: what is above it stays.
+        // At least δ: larger values stay.
         let x = &mut self.values;
         backend.fill(x, delta)?;
         backend.add_scaled(smoothed, 0, -1.0, x, all.clone())?;

@@ -9,8 +9,8 @@ use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::recon::{
-    Additions, Algorithm, AlgorithmSpec, Factors, Kappa, MeasuredValues, PenaltySpec, Potential, Prior, ProjectionModel,
-    StageTimes, StepReport, SubsetOrder, gaussian_filter,
+    Additions, Algorithm, AlgorithmSpec, Factors, Kappa, MeasuredValues, PairWeights, PenaltySpec, Potential, Prior,
+    ProjectionModel, ReconError, SettingsProblem, StageTimes, StartImages, StepReport, SubsetOrder, gaussian_filter,
 };
 use crate::task::Task;
 
@@ -110,19 +110,25 @@ fn model(num_subsets: usize) -> ProjectionModel<Host, Dense, Dense> {
     ProjectionModel::new(&mut Host, Dense, Dense, counts, num_subsets).unwrap()
 }
 
-const PENALTY: PenaltySpec = PenaltySpec { strength: 0.5, epsilon: Some(0.01), kappa: Kappa::None, ..PenaltySpec::NONE };
+const PENALTY: PenaltySpec = PenaltySpec { strength: Some(0.5), epsilon: Some(0.01), kappa: Kappa::None, ..PenaltySpec::NONE };
+const SETTINGS: SvrgSettings = SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 1 };
 const ADDITIONS: Additions = Additions {
     accumulation: Accumulation::Deterministic,
     sensitivity_accumulation: Accumulation::Deterministic,
     racy_sensitivity: false,
 };
 
+fn at(init: &Volume) -> StartImages<'_> {
+    StartImages { init: Some(init), kappa: None }
+}
+
 fn begun(spec: AlgorithmSpec, start: Option<&Volume>) -> Box<dyn Algorithm> {
-    crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, start).unwrap()
+    crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, StartImages { init: start, kappa: None })
+        .unwrap()
 }
 
 fn svrg(step_sizes: StepSizes, penalty: PenaltySpec, order: DrawOrder) -> Box<dyn Algorithm> {
-    let method = AscentMethod::Svrg(SvrgSettings { step_sizes, order, seed: 1 });
+    let method = AscentMethod::Svrg(SvrgSettings { step_sizes, order, ..SETTINGS });
     begun(AlgorithmSpec::Ascent { method, penalty }, Some(&Volume::filled(grid(), 3.0)))
 }
 
@@ -212,7 +218,7 @@ fn without_a_start_image_it_is_that_of_an_iteration_of_osem_and_every_run_has_th
 
 #[test]
 fn a_penalty_has_what_is_not_given_from_the_start_image() {
-    let spec = PenaltySpec { strength: 0.5, ..PenaltySpec::NONE };
+    let spec = PenaltySpec { strength: Some(0.5), ..PenaltySpec::NONE };
     let potential = |spec: PenaltySpec| spec.from_start(20.0).map(|penalty| penalty.potential);
     assert_eq!(potential(spec), Some(Potential::RelativeDifference { gamma: 2.0, epsilon: 0.02 }));
     assert_eq!(potential(PenaltySpec { prior: Prior::LogCosh, ..spec }), Some(Potential::LogCosh { delta: 0.2 }));
@@ -224,7 +230,7 @@ fn a_penalty_has_what_is_not_given_from_the_start_image() {
 fn kappa_is_the_root_of_the_second_derivatives_times_one_at_the_start_image() {
     let spec = PenaltySpec { kappa: Kappa::Auto, ..PENALTY };
     let start = Volume::filled(grid(), 3.0);
-    let mut objective = objective::Objective::new(Host, Voxels::whole(grid()), model(4), spec, ADDITIONS, Some(&start)).unwrap();
+    let mut objective = objective::Objective::new(Host, Voxels::whole(grid()), model(4), spec, ADDITIONS, at(&start)).unwrap();
     let (mut stages, task) = (StageTimes::default(), Task::new());
     objective.begin(&[0, 2, 1, 3], &mut stages, &task, |_, _, _| Ok(())).unwrap();
     objective.begin_penalty(&mut stages, &task).unwrap();
@@ -248,14 +254,14 @@ fn the_preconditioner_is_that_of_the_filtered_image() {
     let columns = Columns { classes: 1, lanes: 1, first: 0, tail: 0 };
     for voxels in [Voxels::new(grid.clone(), fov.clone()), Voxels::in_columns(grid.clone(), fov.clone(), columns)] {
         let start = Volume::from_vec(grid.clone(), (0..8).map(|at| (at * at) as f32).collect(), Default::default()).unwrap();
-        let mut objective = objective::Objective::new(Host, voxels, model(4), PENALTY, ADDITIONS, Some(&start)).unwrap();
+        let mut objective = objective::Objective::new(Host, voxels, model(4), PENALTY, ADDITIONS, at(&start)).unwrap();
         let (mut stages, task) = (StageTimes::default(), Task::new());
         objective.begin(&[0, 2, 1, 3], &mut stages, &task, |_, _, _| Ok(())).unwrap();
         objective.begin_penalty(&mut stages, &task).unwrap();
         let [values, mut first, mut second] = [(); 3].map(|()| objective.zeros().unwrap());
         let mut preconditioner = preconditioner::Preconditioner::new(values);
         preconditioner.make(&mut objective, 20.0, [&mut first, &mut second]).unwrap();
-        let smoothed = gaussian_filter(objective.volume().unwrap(), preconditioner::SMOOTHING_FWHM_MM);
+        let smoothed = gaussian_filter(objective.volume().unwrap(), objective::SMOOTHING_FWHM_MM);
         let penalty = PENALTY.from_start(objective.largest()).unwrap();
         let curvature = penalty.terms(&grid, smoothed.as_slice()).curvature;
         for voxel in 0..NUM_VOXELS {
@@ -271,9 +277,48 @@ fn the_preconditioner_is_that_of_the_filtered_image() {
     }
 }
 
+#[test]
+fn the_proposed_strength_gives_the_penalty_a_tenth_of_the_second_derivatives_of_the_data() {
+    // (Quadratic, so that they are the same for all levels.)
+    for kappa in [Kappa::Auto, Kappa::None, Kappa::File] {
+        let spec = PenaltySpec { prior: Prior::Quadratic, strength: None, kappa, ..PENALTY };
+        let start = Volume::filled(grid(), 3.0);
+        let of_file = Arc::new(Volume::filled(grid(), 0.25));
+        let images = StartImages { init: Some(&start), kappa: Some(&of_file) };
+        let mut objective = objective::Objective::new(Host, Voxels::whole(grid()), model(4), spec, ADDITIONS, images).unwrap();
+        let (mut stages, task) = (StageTimes::default(), Task::new());
+        assert_eq!(objective.tuning().strength, 0.0);
+        objective.begin(&[0, 2, 1, 3], &mut stages, &task, |_, _, _| Ok(())).unwrap();
+        objective.begin_penalty(&mut stages, &task).unwrap();
+        let strength = objective.tuning().strength;
+        let weights = PairWeights::new(grid().voxel_mm);
+        let sum_of_weights: f64 = PairWeights::steps().map(|step| weights.of(step)).sum();
+        let hessian_sum = |j: usize| -> f64 {
+            let of_datum = |i: usize| {
+                let of_ones: f64 = (0..NUM_VOXELS).map(|k| Dense::element(i, k)).sum();
+                Dense::element(i, j) * f64::from(COUNTS[i]) / (3.0 * of_ones + 0.5).powi(2) * of_ones
+            };
+            (0..NUM_DATA).map(of_datum).sum()
+        };
+        let mean = (0..NUM_VOXELS).map(hessian_sum).sum::<f64>() / NUM_VOXELS as f64;
+        let expected = 0.1 / sum_of_weights * if kappa == Kappa::None { mean } else { 1.0 };
+        assert!((strength - expected).abs() < 1e-6 * expected, "{kappa:?}: {strength} {expected}");
+        match kappa {
+            Kappa::File => assert_eq!(objective.kappa(), Some(&of_file)),
+            Kappa::None => assert_eq!(objective.kappa(), None),
+            Kappa::Auto => assert!(objective.kappa().is_some()),
+        }
+    }
+    let spec = PenaltySpec { kappa: Kappa::File, ..PENALTY };
+    let start = Volume::filled(grid(), 3.0);
+    let mut algorithm = begun(AlgorithmSpec::Ascent { method: AscentMethod::Svrg(SETTINGS), penalty: spec }, Some(&start));
+    let refused = algorithm.step(&Task::new()).unwrap_err();
+    assert!(matches!(refused, ReconError::UnsuitableSettings(SettingsProblem::NoKappa)), "{refused:?}");
+}
+
 /// SVRG whose β changes before one of the steps.
 fn with_change(at: usize, from: f64, to: f64) -> (Box<dyn Algorithm>, Vec<AscentReport>) {
-    let penalty = PenaltySpec { strength: from, ..PENALTY };
+    let penalty = PenaltySpec { strength: Some(from), ..PENALTY };
     let mut algorithm = svrg(StepSizes::Constant(0.3), penalty, DrawOrder::Random);
     let steps = (0..1200).map(|step| {
         if step == at {

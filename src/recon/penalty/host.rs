@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{PairWeights, Penalty, PenaltyKernels, Potential};
-use crate::algebra::{BackendError, CHUNK, Host, HostArray, Image, VoxelPlaces};
+use crate::algebra::{BackendError, CHUNK, Host, HostArray, Image, Simd, VoxelPlaces};
 
 /// Voxels at a time.
 const LANES: usize = 8;
@@ -90,54 +90,52 @@ impl HostNeighbours {
         self.kappa.as_ref().map_or(&self.is_voxel, |kappa| &kappa[row * self.row_len..][..self.row_len])
     }
 
-    /// Calls `visit(row, sums)` with κ Σ w κ′ term(x, x′) of all voxels of each row; the values before and behind them are left out.
-    fn for_rows<R: Send>(
-        &self,
-        x: &[f32],
-        term: impl Fn(f32, f32) -> f32 + Sync,
-        visit: impl Fn(usize, &[f32]) -> R + Sync,
-    ) -> Vec<R> {
-        let rows = self.in_rows(|voxel| x[self.places.of(voxel)]);
+    /// Puts κ Σ w κ′ term(x, x′) of the voxels of a row into `sums`; `rows` = the values of all rows.
+    fn sums_of_row(&self, rows: &[f32], row: usize, term: &(impl Fn(f32, f32) -> f32 + Sync), sums: &mut [f32]) {
         let [outer, middle, along] = self.axes;
         let [num_outer, num_middle] = [outer, middle].map(|axis| self.places.size[axis] as isize);
-        let of_row = |row: usize| -> R {
-            let place = [row as isize / num_middle, row as isize % num_middle];
-            let others: Vec<OtherRow<'_>> = PairWeights::steps()
-                .filter_map(|step| {
-                    let [of_outer, of_middle] = [place[0] + step[outer], place[1] + step[middle]];
-                    let is_inside = (0..num_outer).contains(&of_outer) && (0..num_middle).contains(&of_middle);
-                    let other = usize::try_from(of_outer * num_middle + of_middle).ok().filter(|_| is_inside)?;
-                    let first = 1usize.checked_add_signed(step[along])?;
-                    Some(OtherRow {
-                        values: &rows[other * self.row_len..][first..self.row_len],
-                        kappa: &self.kappa_of(other)[first..],
-                        weight: self.weights.of(step) as f32,
-                    })
+        let place = [row as isize / num_middle, row as isize % num_middle];
+        let others: Vec<OtherRow<'_>> = PairWeights::steps()
+            .filter_map(|step| {
+                let [of_outer, of_middle] = [place[0] + step[outer], place[1] + step[middle]];
+                let is_inside = (0..num_outer).contains(&of_outer) && (0..num_middle).contains(&of_middle);
+                let other = usize::try_from(of_outer * num_middle + of_middle).ok().filter(|_| is_inside)?;
+                let first = 1usize.checked_add_signed(step[along])?;
+                Some(OtherRow {
+                    values: &rows[other * self.row_len..][first..self.row_len],
+                    kappa: &self.kappa_of(other)[first..],
+                    weight: self.weights.of(step) as f32,
                 })
-                .collect();
-            let mut sums = vec![0.0; self.row_len - 2];
-            let own = &rows[row * self.row_len + 1..][..sums.len()];
-            row_sums(own, &others, &term, &mut sums);
-            sums.iter_mut().zip(&self.kappa_of(row)[1..]).for_each(|(sum, kappa)| *sum *= kappa);
-            visit(row, &sums[..self.places.size[along]])
-        };
-        (0..self.num_rows()).into_par_iter().map(of_row).collect()
+            })
+            .collect();
+        row_sums(&rows[row * self.row_len + 1..][..sums.len()], &others, term, sums);
+        sums.iter_mut().zip(&self.kappa_of(row)[1..]).for_each(|(sum, kappa)| *sum *= kappa);
     }
 
     /// `out` += scale · κ Σ w κ′ term(x, x′) in the field of view.
     fn add(&self, scale: f32, x: &[f32], term: impl Fn(f32, f32) -> f32 + Sync, out: &mut [f32]) {
-        let rows = self.for_rows(x, term, |_, sums| sums.to_vec());
+        let rows = self.in_rows(|voxel| x[self.places.of(voxel)]);
+        let mut sums = vec![0.0; rows.len()];
+        sums.par_chunks_mut(self.row_len).enumerate().for_each(|(row, sums)| {
+            self.sums_of_row(&rows, row, &term, &mut sums[1..self.row_len - 1]);
+        });
         out.par_chunks_mut(CHUNK).zip(self.numbers.par_chunks(CHUNK)).for_each(|(out, numbers)| {
             for (out, &number) in out.iter_mut().zip(numbers).filter(|(_, number)| **number != NO_VOXEL) {
-                *out += scale * rows[number as usize / self.row_len][number as usize % self.row_len - 1];
+                *out += scale * sums[number as usize];
             }
         });
     }
 
     /// ½ Σ κ Σ w κ′ term(x, x′) over all voxels: each pair is met from both sides.
     fn half_sum(&self, x: &[f32], term: impl Fn(f32, f32) -> f32 + Sync) -> f64 {
-        let rows = self.for_rows(x, term, |_, sums| sums.iter().map(|sum| f64::from(*sum)).sum::<f64>());
-        0.5 * rows.into_iter().sum::<f64>()
+        let rows = self.in_rows(|voxel| x[self.places.of(voxel)]);
+        let of_row = |row: usize| -> f64 {
+            let mut sums = vec![0.0; self.row_len - 2];
+            self.sums_of_row(&rows, row, &term, &mut sums);
+            sums.iter().map(|sum| f64::from(*sum)).sum()
+        };
+        let sums: Vec<f64> = (0..self.num_rows()).into_par_iter().map(of_row).collect();
+        0.5 * sums.into_iter().sum::<f64>()
     }
 
     fn expect_len(&self, array: &HostArray<Image>) -> Result<(), BackendError> {
@@ -146,9 +144,26 @@ impl HostNeighbours {
     }
 }
 
-/// Σ w κ′ term(x, x′) of the voxels of a row over the neighbouring rows, in blocks that the compiler keeps in registers.
-#[inline(always)]
+/// Σ w κ′ term(x, x′) of the voxels of a row over the neighbouring rows, with the processor's vector instructions.
+#[allow(unsafe_code)]
 fn row_sums(own: &[f32], others: &[OtherRow<'_>], term: &impl Fn(f32, f32) -> f32, out: &mut [f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if Simd::detect() >= Simd::Avx2 {
+        // SAFETY: the processor has the instructions.
+        return unsafe { row_sums_avx2(own, others, term, out) };
+    }
+    row_sums_lanes(own, others, term, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn row_sums_avx2(own: &[f32], others: &[OtherRow<'_>], term: &impl Fn(f32, f32) -> f32, out: &mut [f32]) {
+    row_sums_lanes(own, others, term, out);
+}
+
+/// The same in blocks that the compiler keeps in registers.
+#[inline(always)]
+fn row_sums_lanes(own: &[f32], others: &[OtherRow<'_>], term: &impl Fn(f32, f32) -> f32, out: &mut [f32]) {
     for (block, (own, out)) in own.as_chunks::<LANES>().0.iter().zip(out.as_chunks_mut::<LANES>().0).enumerate() {
         let at = block * LANES;
         let mut sums = [0.0f32; LANES];

@@ -99,10 +99,12 @@ pub enum Kappa {
     Auto,
     /// 1.
     None,
+    /// Those of an image, or of the study.
+    File,
 }
 
 fn not_a_kappa(text: &str) -> String {
-    format!("'{text}' is not a kind of κ; use auto or none")
+    format!("'{text}' is not a kind of κ; use auto, none or file")
 }
 
 /// A penalty by its parameters. Those in units of the image follow from the start image where they are not given.
@@ -110,8 +112,8 @@ fn not_a_kappa(text: &str) -> String {
 pub struct PenaltySpec {
     /// Which one.
     pub prior: Prior,
-    /// β, from 0.
-    pub strength: f64,
+    /// β, from 0; `None` = [`proposed_strength`] at the start image.
+    pub strength: Option<f64>,
     /// γ of relative differences.
     pub gamma: f64,
     /// ε of relative differences; `None` = a thousandth of the start image's largest value.
@@ -124,12 +126,24 @@ pub struct PenaltySpec {
 
 impl PenaltySpec {
     /// No penalty.
-    pub const NONE: Self =
-        Self { prior: Prior::RelativeDifference, strength: 0.0, gamma: 2.0, epsilon: None, delta: None, kappa: Kappa::Auto };
+    pub const NONE: Self = Self {
+        prior: Prior::RelativeDifference,
+        strength: Some(0.0),
+        gamma: 2.0,
+        epsilon: None,
+        delta: None,
+        kappa: Kappa::Auto,
+    };
 
     /// Returns the penalty of a run whose start image has this largest value, with κ = 1; `None` without strength.
     pub fn from_start(self, largest: f64) -> Option<Penalty> {
-        let potential = match self.prior {
+        let strength = self.strength.filter(|strength| *strength > 0.0)?;
+        Some(Penalty { potential: self.potential(largest), strength, kappa: None })
+    }
+
+    /// Returns ψ of a run whose start image has this largest value.
+    pub fn potential(self, largest: f64) -> Potential {
+        match self.prior {
             Prior::RelativeDifference => {
                 Potential::RelativeDifference { gamma: self.gamma, epsilon: self.epsilon.unwrap_or(1e-3 * largest) }
             }
@@ -138,9 +152,21 @@ impl PenaltySpec {
             Prior::LogCosh => {
                 Potential::LogCosh { delta: self.delta.unwrap_or(1e-2 * largest).max(f64::from(f32::MIN_POSITIVE)) }
             }
-        };
-        (self.strength > 0.0).then_some(Penalty { potential, strength: self.strength, kappa: None })
+        }
     }
+}
+
+/// Part of the second derivatives of the data term, summed over all voxels, that those of a penalty of the proposed strength have.
+const PROPOSED_SHARE: f64 = 0.1;
+
+/// Returns the strength with which the second derivatives of a penalty with κ = √(H·1) are a tenth of those of the data term where the
+/// image has this level: 0.1 / (ψ″ Σw). Of relative differences ψ″ is 1 / level, and the strength about 0.5 % of the level. 0 where the
+/// image is empty.
+pub fn proposed_strength(potential: Potential, level: f64, voxel_mm: [f64; 3]) -> f64 {
+    let weights = PairWeights::new(voxel_mm);
+    let sum_of_weights: f64 = PairWeights::steps().map(|step| weights.of(step)).sum();
+    let strength = PROPOSED_SHARE / (sum_of_weights * potential.terms(level, level).curvature);
+    if strength.is_finite() { strength } else { 0.0 }
 }
 
 /// ψ of a pair with its derivatives by the first value.

@@ -41,9 +41,9 @@ pub fn remote_settings(job: &Job) -> Result<(StudyId, Box<RunSettings>), &'stati
     if data.growing_list().is_some() || data.sweep().is_some_and(|acquisition| !acquisition.is_over()) {
         return Err("files that are still being written are not reconstructed remotely");
     }
-    if job.settings.tubes.is_some() || job.settings.init.is_some() {
+    if job.settings.tubes.is_some() || job.settings.init.is_some() || job.settings.kappa.is_some() {
         return Err(
-            "tubes of response and start images that are here are not used there: choose another projector, or start from 1",
+            "tubes of response, start images and κ that are here are not used there: choose another projector, start from 1, or κ auto",
         );
     }
     Ok((study_of(job)?, job.settings.clone()))
@@ -96,8 +96,8 @@ impl StartedRun {
     /// Converts the set-up of a run of this study; `num_threads` completes settings without a number of threads.
     pub fn of(study: StudyId, info: StartInfo, num_threads: usize) -> Self {
         let StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, mut job, .. } = info;
-        // Tubes and start images stay on the server.
-        (job.settings.tubes, job.settings.init) = (None, None);
+        // Tubes and images stay on the server.
+        (job.settings.tubes, job.settings.init, job.settings.kappa) = (None, None, None);
         job.settings.num_threads.get_or_insert(num_threads);
         let (accumulations, settings) = (accumulations.to_vec(), job.settings);
         Self { study, device, projector, num_subsets, accumulation, accumulations, estimate, settings }

@@ -29,7 +29,7 @@ pub struct Update {
     pub measures: [f64; 3],
     /// Thresholds that it meets.
     pub passes: [bool; 3],
-    /// (Φ* − Φ) / (Φ* − Φ₀) at the end of an epoch, by a projection outside of the time; `None` elsewhere and without an objective.
+    /// (Φ* − Φ) / (Φ* − Φ₀) at the end of an epoch, by a projection outside of the time; `None` at other updates, and without an objective.
     pub gap: Option<f64>,
 }
 
@@ -100,7 +100,7 @@ impl Course {
 
     /// Returns the end of the epoch from which on the objective is near its maximum; `None` where there is none.
     pub fn reached_maximum(&self) -> Option<Reached> {
-        let is_far = |update: &Update| update.gap.is_some_and(|gap| !(gap <= MAX_GAP));
+        let is_far = |update: &Update| update.gap.is_some_and(|gap| gap.is_nan() || gap > MAX_GAP);
         let from = self.updates.iter().rposition(is_far).map_or(0, |last_far| last_far + 1);
         let update = from + self.updates[from..].iter().position(|update| update.gap.is_some())?;
         Some(self.reached_at(update))

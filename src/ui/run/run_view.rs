@@ -339,7 +339,7 @@ impl RunView {
     fn set_tuning(&mut self, tuning: AscentTuning, session: &Session) {
         let forms = [Some(&mut self.forms), self.running.as_mut()];
         for form in forms.into_iter().flatten().map(|forms| &mut forms.settings) {
-            if form.algorithm.tuning(&form.parameters).is_some() {
+            if form.algorithm.has_subsets_at_will() {
                 form.parameters.set(&BETA, Some(Value::Number(tuning.strength)));
                 form.parameters.set(&GAMMA, Some(Value::Number(tuning.gamma)));
             }

@@ -200,7 +200,7 @@ fn parameter_ui(parameter: &Parameter, form: &mut SettingsForm, view: &SettingsV
             ui.end_row();
             next = Some(Value::Number(number as f64));
         }
-        Kind::Number { min, max, unit, default, usual, absent } => {
+        Kind::Number { min, max, unit, default, usual, absent, found } => {
             ui.horizontal(|ui| {
                 if default.is_none() {
                     let mut is_set = next.is_some();
@@ -211,7 +211,17 @@ fn parameter_ui(parameter: &Parameter, form: &mut SettingsForm, view: &SettingsV
                         next = is_set.then_some(Value::Number(usual));
                     }
                 }
+                if let Some(found) = found {
+                    let mut is_found = form.parameters.is(parameter, found);
+                    let response = ui.checkbox(&mut is_found, found);
+                    name(&response, &format!("{} {found}", parameter.label));
+                    if response.on_hover_text(parameter.help).changed() {
+                        let number = default.map(Value::Number);
+                        next = if is_found { Some(Value::Name(found.to_owned())) } else { number };
+                    }
+                }
                 match &mut next {
+                    Some(Value::Name(_)) => {}
                     Some(Value::Number(number)) => {
                         let field = any_size(number, min..=max, usual);
                         let field = if unit.is_empty() { field } else { field.suffix(format!(" {unit}")) };
