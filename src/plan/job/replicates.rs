@@ -27,7 +27,7 @@ pub struct ReplicateSettings {
 }
 
 impl ReplicateSettings {
-    /// Returns so many replicates of the whole scan.
+    /// Returns this number of replicates of the whole scan.
     pub fn new(num: usize) -> Self {
         Self { num, seed: 1, as_if_secs: None, scan_secs: None }
     }

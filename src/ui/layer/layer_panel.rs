@@ -12,7 +12,7 @@ use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::theme;
 use crate::ui::widgets::window_presets::window_presets;
 
-/// What can be a second image without a file.
+/// Second images that need no file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OwnLayers {
     /// True if the study has an attenuation map.
