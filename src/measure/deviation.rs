@@ -26,7 +26,7 @@ pub fn deviations_of_means(replicates: &[Vec<RoiSums>]) -> Vec<Option<f64>> {
     (0..num_regions).map(|region| deviation(&means(region)?)).collect()
 }
 
-/// Returns the relative uncertainty of a standard deviation of so many normal numbers, 1 / √(2 (n − 1)): 0.16 of 20.
+/// Returns the relative uncertainty of a standard deviation of n normal numbers, 1 / √(2 (n − 1)): 0.16 of 20.
 pub fn uncertainty_of_deviation(num: usize) -> f64 {
     (2.0 * num.saturating_sub(1).max(1) as f64).sqrt().recip()
 }
@@ -39,7 +39,7 @@ pub struct DeviationImage {
 }
 
 impl DeviationImage {
-    /// Starts with no image of so many voxels.
+    /// Starts without an image; `num_voxels` = those of each image.
     pub fn new(num_voxels: usize) -> Self {
         Self { num: 0, moments: vec![[0.0; 2]; num_voxels] }
     }

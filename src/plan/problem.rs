@@ -119,7 +119,7 @@ pub enum SetupProblem {
         /// Keys of those that have error bars with the data.
         suitable: Vec<&'static str>,
     },
-    /// A scan of unknown duration, of which a part is asked for.
+    /// A part of a scan of unknown duration.
     #[error("the data contain no duration of the scan, which --as-if-secs needs; set --duration-secs")]
     UnknownDuration,
     /// A time that is not a part of the scan.

@@ -198,8 +198,10 @@ fn ratios(counts: f64, num_scans: u64, num_with_replicates: u64, replicates: Rep
     let share = replicates.as_if_secs.zip(replicates.scan_secs).map_or(1.0, |(part, whole)| part / whole);
     let of_scans: Vec<Vec<f64>> =
         (0..num_scans).map(|seed| means(&scan(&geometry, share * counts, 1000 + seed), None).0).collect();
+    // (With one seed, the replicates of all scans would have the same random numbers.)
+    let with_seed = |seed: u64| Some(ReplicateSettings { seed: replicates.seed + seed, ..replicates });
     let between: Vec<Vec<f64>> =
-        (0..num_with_replicates).map(|seed| means(&scan(&geometry, counts, 5000 + seed), Some(replicates)).1).collect();
+        (0..num_with_replicates).map(|seed| means(&scan(&geometry, counts, 5000 + seed), with_seed(seed)).1).collect();
     let ratio = |region: usize| {
         let of_scans: Vec<f64> = of_scans.iter().map(|means| means[region] / share).collect();
         let mean = between.iter().map(|deviations| deviations[region]).sum::<f64>() / num_with_replicates as f64;

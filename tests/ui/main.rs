@@ -46,6 +46,7 @@ mod race;
 mod regions;
 #[cfg(target_os = "linux")] // names that are not UTF-8
 mod remote;
+mod replicates;
 mod restore;
 mod rooms;
 #[path = "../support/scans.rs"]

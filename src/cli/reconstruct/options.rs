@@ -283,6 +283,11 @@ impl ReconstructOptions {
         [measured].into_iter().chain(multiplicative).chain(additive).chain(of_petric.into_iter().flatten()).chain(named)
     }
 
+    /// Returns the file of the standard deviations; `None` without replicates.
+    pub(super) fn deviation_path(&self) -> Option<PathBuf> {
+        self.replicates.deviation_path(&self.output)
+    }
+
     /// Adds the files to read and to write.
     pub(in crate::cli) fn add_files(&self, files: Files) -> CliResult<Files> {
         let files = files.read(&self.files_to_read().collect::<Vec<_>>());
@@ -471,8 +476,8 @@ impl ReconstructOptions {
             },
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)).or(base.init),
-            replicates: self.replicate_settings(),
             kappa: kappa.map(|(volume, _)| Arc::new(volume)).or(base.kappa),
+            replicates: self.replicates.settings(self.uptake.duration_secs),
             ..base
         })
     }

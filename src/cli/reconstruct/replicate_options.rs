@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::options::ReconstructOptions;
 use crate::cli::shared::options::positive;
 use crate::cli::shared::paths::before_ending;
 use crate::data::{Roi, RoiSums, ValueScale};
@@ -45,17 +44,16 @@ fn number(text: &str) -> Result<u16, String> {
     number.ok_or_else(|| format!("'{text}': expected a number of replicates from {min} to {max}"))
 }
 
-impl ReconstructOptions {
-    /// Returns the replicates of the run.
-    pub(super) fn replicate_settings(&self) -> Option<ReplicateSettings> {
-        let ReplicateOptions { replicates, replicates_seed: seed, as_if_secs } = self.replicates;
-        let scan_secs = self.uptake.duration_secs;
+impl ReplicateOptions {
+    /// Returns the replicates of a run; `scan_secs` = duration of the scan, if it was set.
+    pub fn settings(&self, scan_secs: Option<f64>) -> Option<ReplicateSettings> {
+        let Self { replicates, replicates_seed: seed, as_if_secs } = *self;
         replicates.map(|num| ReplicateSettings { num: num.into(), seed, as_if_secs, scan_secs })
     }
 
-    /// Returns the file of the standard deviations; `None` without replicates.
-    pub(super) fn deviation_path(&self) -> Option<PathBuf> {
-        self.replicates.replicates.map(|_| of_deviation(&self.output))
+    /// Returns the file of the standard deviations of an image; `None` without replicates.
+    pub fn deviation_path(&self, output: &Path) -> Option<PathBuf> {
+        self.replicates.map(|_| of_deviation(output))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Error bars of a run: replicates of its measured data.
 
-use super::Job;
 use super::data::Data;
 use crate::plan::algorithms::registry::AlgorithmChoice;
 use crate::plan::algorithms::traits::Traits;
@@ -27,7 +26,7 @@ pub struct ReplicateSettings {
 }
 
 impl ReplicateSettings {
-    /// Returns so many replicates of the whole scan.
+    /// Returns this number of replicates of the whole scan.
     pub fn new(num: usize) -> Self {
         Self { num, seed: 1, as_if_secs: None, scan_secs: None }
     }
@@ -45,24 +44,29 @@ impl ReplicateSettings {
         format!("{}, seed {}{part}", counted(self.num, "replicate"), self.seed)
     }
 
-    /// Returns the same with the duration of the data of a job, where they need one.
+    /// Returns the same with the duration of the data, where they need one.
     ///
     /// # Errors
     /// A number out of range, an algorithm or data without replicates, a time that is unknown or longer than the scan.
-    pub(in crate::plan) fn checked(self, job: &Job) -> Result<Self, SetupProblem> {
+    pub(in crate::plan) fn checked(
+        self,
+        algorithm: AlgorithmChoice,
+        data: &Data,
+        duration_secs: Option<f64>,
+    ) -> Result<Self, SetupProblem> {
         let [min, max] = REPLICATE_LIMITS;
         if !(min..=max).contains(&self.num) {
             return Err(SetupProblem::Replicates { num: self.num, limits: REPLICATE_LIMITS });
         }
-        let (algorithm, is_growing) = (job.settings.algorithm, job.data().growing_list().is_some());
+        let is_growing = data.growing_list().is_some();
         if !algorithm.has_replicates() || is_growing {
-            let traits = Traits { kind: job.data().kind(), ..Traits::default() };
+            let traits = Traits { kind: data.kind(), ..Traits::default() };
             let suitable = AlgorithmChoice::all_for(traits).filter(|choice| choice.has_replicates() && !is_growing);
             let suitable = suitable.map(AlgorithmChoice::key).collect();
             return Err(SetupProblem::NoReplicates { algorithm: algorithm.key(), suitable });
         }
         let Some(as_if_secs) = self.as_if_secs else { return Ok(Self { scan_secs: None, ..self }) };
-        let scan_secs = self.scan_secs.or_else(|| job.duration_secs()).filter(|secs| *secs > 0.0);
+        let scan_secs = self.scan_secs.or(duration_secs).filter(|secs| *secs > 0.0);
         let scan_secs = scan_secs.ok_or(SetupProblem::UnknownDuration)?;
         if as_if_secs > 0.0 && as_if_secs <= scan_secs {
             return Ok(Self { scan_secs: Some(scan_secs), ..self });
@@ -74,22 +78,5 @@ impl ReplicateSettings {
     pub(in crate::plan) fn bootstrap(&self) -> Bootstrap {
         let share = self.as_if_secs.zip(self.scan_secs).map_or(1.0, |(as_if_secs, scan_secs)| as_if_secs / scan_secs);
         Bootstrap { num: self.num, seed: self.seed, share }
-    }
-}
-
-impl Job {
-    /// Returns the duration of the scan or of the frame that is reconstructed, s, if the data contain it.
-    pub fn duration_secs(&self) -> Option<f64> {
-        match self.data() {
-            Data::Counts(counts) => counts.facts.duration_secs,
-            Data::Events { list, .. } => {
-                let ms = match &self.settings.frame_ms {
-                    Some(frame_ms) => list.frame_time(frame_ms).duration_ms,
-                    None => list.time.duration_ms(&list.facts),
-                };
-                (ms > 0).then_some(ms as f64 / 1e3)
-            }
-            Data::Pairs(_) | Data::Sweep(_) | Data::Images(_) => None,
-        }
     }
 }

@@ -140,7 +140,8 @@ impl Job {
             return Err(SetupProblem::Iterations);
         }
         settings.num_subsets = settings.subsets_in_use();
-        settings.replicates = settings.replicates.map(|replicates| replicates.checked(self)).transpose()?;
+        settings.replicates =
+            settings.replicates.map(|replicates| replicates.checked(algorithm, self.data(), self.duration_secs())).transpose()?;
         if let Some(grid) = self.data().images().and_then(|series| series.grid()) {
             settings.grid = grid.clone();
         }

@@ -31,7 +31,7 @@ pub struct Scratch<'a, B: Backend> {
 }
 
 impl<B: EmKernels> Replicates<B> {
-    /// Makes so many replicates at a start image; `is_unscaled` = it is uniform, and each replicate scales it to its counts.
+    /// Makes this number of replicates at a start image; `is_unscaled` = it is uniform, and each replicate scales it to its counts.
     ///
     /// # Errors
     /// Too little memory on the device.

@@ -10,6 +10,8 @@ pub enum LayerAction {
     Ask(FileTask),
     /// Takes the attenuation map of the study.
     ShowAttenuation,
+    /// Takes the standard deviations of the displayed image between the replicates of its run.
+    ShowDeviation,
     /// Gives up reading it.
     CancelLoading,
     /// Removes it.

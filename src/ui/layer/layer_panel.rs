@@ -12,18 +12,32 @@ use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::theme;
 use crate::ui::widgets::window_presets::window_presets;
 
-/// Draws the panel; `has_attenuation`: true if the study has an attenuation map.
-pub fn layer_ui(state: &LayerState, has_attenuation: bool, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
+/// Second images that need no file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OwnLayers {
+    /// True if the study has an attenuation map.
+    pub has_attenuation: bool,
+    /// True if the run has replicates on this host.
+    pub has_deviation: bool,
+}
+
+/// Draws the panel.
+pub fn layer_ui(state: &LayerState, own: OwnLayers, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     ui.separator();
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new("Second image").strong());
         let help = "CT, MR or PET over or under the displayed image: a DICOM series, NIfTI, Interfile or NumPy";
         button(ui, "Add image…", help, actions, LayerAction::Ask(FileTask::OpenLayer));
-        if has_attenuation && state.shown_attenuation().is_none() {
+        if own.has_deviation && !state.shows_deviation {
+            let help = "Draws the standard deviation of each voxel between the replicates over the displayed image, after each iteration. \
+                        The noise of randoms and scatter estimates is not included";
+            button(ui, "Show standard deviations", help, actions, LayerAction::ShowDeviation);
+        }
+        if own.has_attenuation && state.shown_attenuation().is_none() {
             let help = "Draws the attenuation map of the study over the displayed image, with adjustable opacity";
             button(ui, "Show attenuation map", help, actions, LayerAction::ShowAttenuation);
         }
-        if state.image.is_some() {
+        if state.image.is_some() || state.shows_deviation {
             button(ui, "Remove", "Removes the second image", actions, LayerAction::Remove);
         }
     });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nalgebra::{Rotation3, Vector3};
 
 use crate::data::{
-    AttenuationMap, CompactValues, CompactVolume, ImageSeries, Modality, Placement, RoiMask, SeriesImage, SeriesNames,
+    AttenuationMap, CompactValues, CompactVolume, ImageSeries, Modality, Placement, RoiMask, SeriesImage, SeriesNames, Volume,
 };
 use crate::geometry::{Grid, Point};
 use crate::render::{Palette, VoxelValues};
@@ -108,6 +108,8 @@ pub struct SecondImage {
     pub title: String,
     /// True if it is the attenuation map of the study.
     pub is_attenuation: bool,
+    /// True if it has the standard deviations of the displayed image between replicates.
+    pub is_deviation: bool,
     /// Kind, names and position, without the image.
     pub series: ImageSeries,
     /// The image.
@@ -136,8 +138,8 @@ impl SecondImage {
         let display = Display { order, opacity: 0.5, colouring };
         let (registration, undo) = (Registration::default(), Vec::new());
         let (path, title) = (path.to_owned(), file_name(path));
-        let [is_attenuation, is_confirmed] = [false; 2];
-        Self { path, title, is_attenuation, series, volume, display, registration, undo, difference, is_confirmed }
+        let [is_attenuation, is_deviation, is_confirmed] = [false; 3];
+        Self { path, title, is_attenuation, is_deviation, series, volume, display, registration, undo, difference, is_confirmed }
     }
 
     /// Returns the attenuation map of a study, in 1/cm, one hue over the displayed image.
@@ -150,6 +152,16 @@ impl SecondImage {
         let [low, high] = of_map.volume.range;
         (of_map.display.colouring.palette, of_map.display.colouring.window) = (Palette::Blue, [0.0, high.max(low + 1e-3)]);
         of_map
+    }
+
+    /// Returns the standard deviations of an image, which hide it.
+    pub fn of_deviation(volume: Arc<Volume>) -> Self {
+        let series = ImageSeries { modality: Modality::Other("SD".to_owned()), ..ImageSeries::unnamed(Vec::new(), 1) };
+        let mut of_image = Self::new(Path::new("standard deviations"), series, CompactVolume::new(volume), None);
+        let [_, high] = of_image.volume.range;
+        (of_image.is_deviation, of_image.display.opacity) = (true, 1.0);
+        of_image.display.colouring.window = [0.0, high.max(f32::MIN_POSITIVE)];
+        of_image
     }
 
     /// Returns its values for the graphics adapter.

@@ -1,9 +1,12 @@
 //! State of the second image.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::second_image::{Registration, SavedLayer, SecondImage, file_name};
-use crate::data::{AttenuationMap, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, SeriesNames};
+use crate::data::{
+    AttenuationMap, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, RunId, SeriesNames, Volume,
+};
 use crate::geometry::Grid;
 use crate::io::read_images;
 use crate::task::BackgroundTask;
@@ -12,6 +15,9 @@ use crate::ui::study::loader::LoadFailure;
 
 /// Result of reading a second image.
 type Read = Result<(ImageSeries, CompactVolume, Vec<Notice>), LoadFailure>;
+
+/// Run, number of steps, and width of the filter in mm as bits.
+type DeviationKey = (RunId, usize, Option<u64>);
 
 /// Second image that is being read.
 struct Loading {
@@ -33,11 +39,16 @@ pub struct LayerState {
     /// Regions, displayed grid and registration of these numbers.
     measured: Option<(Vec<Roi>, Grid, Registration, u64)>,
     loading: Option<Loading>,
+    /// True if the standard deviations of the displayed image are the second one, or will be.
+    pub shows_deviation: bool,
+    /// The newest of them that were requested.
+    requested_deviation: Option<DeviationKey>,
 }
 
 impl LayerState {
     /// Starts reading the first image of a file or a series; calls `wake` at its end.
     pub fn start(&mut self, path: &Path, wake: impl FnOnce() + Send + 'static) {
+        (self.shows_deviation, self.requested_deviation) = (false, None);
         let of = path.to_owned();
         let read = move |_: &_| {
             let (mut series, notices) = read_images(&of, ImageChoice::Number(1))?;
@@ -53,6 +64,24 @@ impl LayerState {
         self.clear();
         let image = self.image.insert(SecondImage::of_attenuation(map));
         saved.into_iter().for_each(|saved| image.restore(saved));
+        self.generation += 1;
+    }
+
+    /// Returns true if the standard deviations of this image are wanted and were not requested yet.
+    pub fn requests_deviation(&mut self, key: DeviationKey) -> bool {
+        self.shows_deviation && self.requested_deviation.replace(key) != Some(key)
+    }
+
+    /// Takes standard deviations of the displayed image. Display and registration stay; a window that was not changed follows them.
+    pub fn show_deviation(&mut self, volume: Arc<Volume>) {
+        let mut image = SecondImage::of_deviation(volume);
+        if let Some(before) = self.image.take().filter(|before| before.is_deviation) {
+            let is_changed = before.display.colouring.window != [0.0, before.volume.range[1].max(f32::MIN_POSITIVE)];
+            let window = if is_changed { before.display.colouring.window } else { image.display.colouring.window };
+            (image.display, image.registration, image.undo) = (before.display, before.registration, before.undo);
+            image.display.colouring.window = window;
+        }
+        self.image = Some(image);
         self.generation += 1;
     }
 
@@ -75,7 +104,7 @@ impl LayerState {
     /// Returns the state of the second image for a session.
     pub fn saved(&self) -> Option<SavedLayer> {
         let coming = || self.loading.as_ref()?.saved.clone();
-        self.image.as_ref().map(SecondImage::saved).or_else(coming)
+        self.image.as_ref().filter(|image| !image.is_deviation).map(SecondImage::saved).or_else(coming)
     }
 
     /// Updates the numbers of the regions, after a change.

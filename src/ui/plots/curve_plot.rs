@@ -179,23 +179,20 @@ impl CurvesUi<'_, '_> {
 
     /// Draws the mean of a ROI within a band of one standard deviation to either side.
     pub fn band(&mut self, band: &MeanBand) {
-        let side = |sign: f64| -> Vec<[f64; 2]> {
-            let points: Vec<[f64; 2]> = band.points.iter().map(|[at, mean, sd]| [*at, mean + sign * sd]).collect();
-            self.axes.positions(&self.scaled(&points))
-        };
-        let [low, high] = [-1.0, 1.0].map(side);
-        let x: Vec<f64> = low.iter().map(|point| point[0]).collect();
-        let [low, high] = [low, high].map(|points| points.into_iter().map(|point| point[1]).collect::<Vec<f64>>());
-        if x.len() > 1 && low.len() == high.len() {
-            self.plot
-                .add(FilledArea::new(format!("{} ± SD", band.name), &x, &low, &high).fill_color(band.colour.gamma_multiply(0.2)));
+        let shifted = |factor: f64| band.points.iter().map(|[at, mean, sd]| [*at, mean + factor * sd]).collect::<Vec<_>>();
+        let [low, mean, high] = [-1.0, 0.0, 1.0].map(shifted);
+        let [low, high] = [low, high].map(|points| self.scaled(&points).into_owned());
+        self.record(&format!("{} − SD", band.name), false, &low);
+        self.record(&format!("{} + SD", band.name), false, &high);
+        let [low, high] = [low, high].map(|points| self.axes.positions(&points));
+        // (The vertical axis is linear: both sides have the same points.)
+        if low.len() == high.len() {
+            let [at, low, high] =
+                [(&low, 0), (&low, 1), (&high, 1)].map(|(points, axis)| points.iter().map(|p| p[axis]).collect::<Vec<f64>>());
+            let area = FilledArea::new(format!("{} ± SD", band.name), &at, &low, &high);
+            self.plot.add(area.fill_color(band.colour.gamma_multiply(0.2)));
         }
-        for (name, sign) in [(format!("{} + SD", band.name), 1.0), (format!("{} − SD", band.name), -1.0)] {
-            let points: Vec<[f64; 2]> = band.points.iter().map(|[at, mean, sd]| [*at, mean + sign * sd]).collect();
-            self.record(&name, false, &self.scaled(&points).into_owned());
-        }
-        let means: Vec<[f64; 2]> = band.points.iter().map(|[at, mean, _]| [*at, *mean]).collect();
-        self.curve(&band.name, &means, band.colour, 1.8);
+        self.curve(&band.name, &mean, band.colour, 1.8);
     }
 
     /// Draws a curve with gaps; its name is at the last piece.

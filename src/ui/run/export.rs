@@ -30,6 +30,7 @@ fn rows(live: &LiveRun, scale: Option<ValueScale>) -> Vec<Measurement> {
         rows.extend(live.steps.get(step).iter().flat_map(|figures| table.step_rows(figures)));
         if let Some((branch, point)) = newest.and_then(|branch| Some((branch, branch.points.get(step)?))) {
             rows.extend(table.roi_rows(point.iteration, *step, &branch.rois, &point.sums));
+            rows.extend(table.deviation_rows(point.iteration, *step, &branch.rois, &point.deviations));
         }
         rows.extend(live.comparisons.get(step).iter().flat_map(|comparison| table.comparison_rows(comparison)));
     }

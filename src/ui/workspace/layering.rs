@@ -6,6 +6,7 @@ use super::app::App;
 use super::series_chooser::SeriesUse;
 use crate::data::{AttenuationMap, ImageSpace, Modality, Notice, Placement, SeriesNames};
 use crate::render::{Palette, VolumeSlot};
+use crate::session::{Control, DeviationUpdate};
 use crate::ui::layer::action::LayerAction;
 use crate::ui::layer::second_image::{SavedLayer, SecondImage};
 use crate::ui::slices::slice_paint;
@@ -17,6 +18,10 @@ impl App {
         match action {
             LayerAction::Ask(task) => _ = self.ask(ctx, task),
             LayerAction::ShowAttenuation => self.show_attenuation(None),
+            LayerAction::ShowDeviation => {
+                self.layer.clear();
+                self.layer.shows_deviation = true;
+            }
             LayerAction::CancelLoading => self.layer.cancel(),
             LayerAction::Remove => {
                 self.layer.clear();
@@ -38,6 +43,38 @@ impl App {
         match AttenuationMap::sum(maps) {
             Some(map) => self.layer.show_attenuation(&map, saved),
             None => self.layer.clear(),
+        }
+    }
+
+    /// Returns true if the run has replicates on this host.
+    pub(super) fn has_deviation(&self) -> bool {
+        let info = self.run().live.info.as_ref();
+        self.remote.is_none() && info.is_some_and(|info| info.job.settings.replicates.is_some())
+    }
+
+    /// Requests the standard deviations of the newest image after each full iteration, and after a change of the filter. A run without
+    /// replicates ends them.
+    pub(super) fn request_deviation(&mut self) {
+        let run = self.runs.active();
+        if !self.layer.shows_deviation || run.live.info.is_none() {
+            return;
+        }
+        if !self.has_deviation() {
+            return self.layer.clear();
+        }
+        let Some(last) = &run.live.last else { return };
+        let steps = if run.live.is_running() { last.iteration * run.live.num_subsets() } else { last.subiteration };
+        let post_filter_fwhm_mm = Some(run.post_filter_mm).filter(|mm| *mm > 0.0);
+        let key = (run.live.run, steps, post_filter_fwhm_mm.map(f64::to_bits));
+        if steps > 0 && self.layer.requests_deviation(key) {
+            self.session.send(Control::MeasureDeviation { post_filter_fwhm_mm });
+        }
+    }
+
+    /// Takes the standard deviations of an image.
+    pub(super) fn receive_deviation(&mut self, update: DeviationUpdate) {
+        if let Some(volume) = update.volume.filter(|_| self.layer.shows_deviation) {
+            self.layer.show_deviation(volume);
         }
     }
 

@@ -43,6 +43,7 @@ impl App {
         self.receive_dropped(ctx);
         self.receive_feed(ctx);
         self.receive_events(ctx);
+        self.request_deviation();
         while let Some(frame) = self.session.take_frame() {
             self.receive_frame(frame);
         }
@@ -107,6 +108,7 @@ impl App {
                 EventKind::Notice(notice) => self.notify(ctx, notice),
                 EventKind::Started(info) => self.take_simulations_of_run(&info),
                 EventKind::RuleMet(text) => self.notify(ctx, Notice::info(text)),
+                EventKind::Deviation(update) => self.receive_deviation(update),
                 EventKind::Failed(problem) => self.notify(ctx, Notice::error(problem.text)),
                 _ => {}
             }

@@ -7,7 +7,7 @@ use super::app::App;
 use super::persistence::restore::offer_ui;
 use crate::data::nema::SPHERE_DIAMETERS_MM;
 use crate::data::{Notice, RoiRole};
-use crate::ui::layer::layer_panel::layer_ui;
+use crate::ui::layer::layer_panel::{OwnLayers, layer_ui};
 use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
 use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
 use crate::ui::plots::lesions::lesion_panel::lesions_ui;
@@ -71,8 +71,9 @@ impl App {
         };
         summed(actions, Action::Run, |actions| recon_ui(&recon, ui, actions));
         if self.study.open.is_some() && self.remote.is_none() {
-            let has_map = self.study.open.as_ref().is_some_and(|open| !open.study.measured.attenuation_maps().is_empty());
-            summed(actions, Action::Layer, |actions| layer_ui(&self.layer, has_map, ui, actions));
+            let has_attenuation = self.study.open.as_ref().is_some_and(|open| !open.study.measured.attenuation_maps().is_empty());
+            let own = OwnLayers { has_attenuation, has_deviation: self.has_deviation() };
+            summed(actions, Action::Layer, |actions| layer_ui(&self.layer, own, ui, actions));
         }
     }
 
