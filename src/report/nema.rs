@@ -1,5 +1,5 @@
-//! Report of NEMA NU 2 image quality: as a table, as rows of measured numbers, and as a document of two pages, with one more for
-//! each standard of recovery coefficients.
+//! Report of NEMA NU 2 image quality: as a table, as rows of measured numbers, and as a document of two pages, with further
+//! ones for each standard of recovery coefficients.
 
 use strum::VariantArray as _;
 
@@ -8,11 +8,11 @@ use super::image_page::{
 };
 use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
 use super::plot::{Plot, Series};
-use super::recovery::recovery_page;
+use super::recovery::{recovery_page, settings_page};
 use super::text_table::TextTable;
 use crate::data::{RecoveryQuantity, Roi, RoiRole, Unit};
 use crate::io::measurements::Measurement;
-use crate::measure::nema::{NemaAnalysis, SphereFigures};
+use crate::measure::nema::{JudgedRecovery, NemaAnalysis, SphereFigures};
 
 /// Titles of the columns.
 const COLUMNS: [&str; 7] =
@@ -154,11 +154,16 @@ pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) 
 /// Drawing a page failed.
 pub fn nema_pdf(report: &ImageReport<NemaAnalysis>) -> Result<Vec<u8>, PdfError> {
     let recovery = &report.analysis.recovery;
-    let num_pages = 2 + recovery.len();
+    let of_settings = recovery.iter().filter(|judged| !judged.settings.is_empty());
+    let drawings: Vec<(fn(&mut Page, &JudgedRecovery), &JudgedRecovery)> =
+        (recovery.iter().map(|judged| (recovery_page as _, judged)))
+            .chain(of_settings.map(|judged| (settings_page as _, judged)))
+            .collect();
+    let num_pages = 2 + drawings.len();
     let mut pages = vec![first_page(report, num_pages)?, second_page(report, num_pages)];
-    pages.extend((3..).zip(recovery).map(|(number, judged)| {
+    pages.extend((3..).zip(drawings).map(|(number, (draw, judged))| {
         let mut page = framed(report, NAME, [number, num_pages]);
-        recovery_page(&mut page, judged);
+        draw(&mut page, judged);
         page
     }));
     pdf(&format!("{NAME}: {}", report.title), &pages)

@@ -12,8 +12,10 @@ use crate::measure::nema::{Deviation, JudgedRecovery, Recovery, RecoveryPoint, V
 use crate::text::counted;
 
 /// Definitions of the coefficients.
-const DEFINITIONS: &str = "Recovery: (value / background) / true ratio. A50: mean of the voxels above (max + background) / 2 \
-                           that are connected with the maximum. Background: mean of 60 circles of 37 mm.";
+const DEFINITIONS: [&str; 2] = [
+    "Recovery: (value / background) / true ratio. Background: mean of 60 circles of 37 mm.",
+    "A50: mean of the voxels above (max + background) / 2 that are connected with the maximum.",
+];
 
 /// Settings that were measured against a standard, and the best of them.
 pub struct RecoverySearch<'a> {
@@ -42,7 +44,7 @@ pub fn recovery_table(title: &str, recovery: &Recovery, standard: &RecoveryStand
         words: vec!["sphere".into()],
         groups: standard.bands.iter().map(group).collect(),
         rows: (0..SPHERE_DIAMETERS_MM.len()).map(row).collect(),
-        remarks: vec![verdict_text(&verdict, standard), DEFINITIONS.into(), format!("Bands: {}.", standard.source)],
+        remarks: [vec![verdict_text(&verdict, standard)], definitions(standard)].concat(),
     }
 }
 
@@ -71,12 +73,58 @@ pub(super) fn recovery_page(page: &mut Page, analysis: &JudgedRecovery) {
         });
         top = table(page, top, columns, titles, rows) + 20.0;
     }
-    let outside = verdict.deviations.iter().filter(|deviation| deviation.excess() != 0.0).map(Deviation::text);
-    let complies = if verdict.complies() { "complies" } else { "does not comply" };
-    let lines = std::iter::once(format!("The image {complies} with {}.", standard.title)).chain(outside);
-    for line in lines.chain([DEFINITIONS.to_owned(), format!("Bands: {}.", standard.source)]) {
+    let outside = match verdict.worst().filter(|_| !verdict.complies()) {
+        Some(worst) => format!("The image does not comply with {}: {}.", standard.title, worst.text()),
+        None => format!("The image complies with {}.", standard.title),
+    };
+    page.text([MARGIN, top + 2.0], 10.0, Anchor::Start, &outside);
+    top += 18.0;
+    for line in definitions(standard) {
         page.small([MARGIN, top], Anchor::Start, &line);
         top += 12.0;
+    }
+}
+
+/// Returns definitions and source of a standard.
+fn definitions(standard: &RecoveryStandard) -> Vec<String> {
+    DEFINITIONS.iter().map(ToString::to_string).chain([format!("Bands: {}.", standard.source)]).collect()
+}
+
+/// Maximum number of iterations in the table of a page.
+const MAX_ROWS: usize = 50;
+
+/// Draws the table of the settings that were measured against a standard: iterations and post-filters.
+pub(super) fn settings_page(page: &mut Page, analysis: &JudgedRecovery) {
+    let search = RecoverySearch::new(&analysis.settings, &analysis.standard);
+    page.heading(104.0, &format!("Iterations and post-filters against {}", analysis.standard.title));
+    let table = search.table();
+    let every = table.rows.len().div_ceil(MAX_ROWS).max(1);
+    let titles: Vec<&String> = table.groups.iter().flat_map(|(_, titles)| titles).collect();
+    let step = (PAGE[0] - 2.0 * MARGIN - 30.0) / titles.len().max(1) as f64;
+    let mut line = |top: f64, size: f64, cells: &[String]| {
+        for (number, cell) in cells.iter().enumerate() {
+            let left = MARGIN + if number == 0 { 0.0 } else { 30.0 + step * (number - 1) as f64 };
+            page.text([left, top], size, Anchor::Start, &cell.replace(" mm ", " "));
+        }
+    };
+    let mut top = 122.0;
+    line(
+        top,
+        7.0,
+        &std::iter::once("iteration").chain(titles.iter().map(|title| title.as_str())).map(String::from).collect::<Vec<_>>(),
+    );
+    for row in table.rows.iter().skip((table.rows.len() - 1) % every).step_by(every) {
+        top += 12.0;
+        line(top, 6.5, row);
+    }
+    top += 20.0;
+    page.text([MARGIN, top], 8.0, Anchor::Start, &search.sentence());
+    for remark in [
+        "'complies' and the root mean square of the distances from the middles of the bands, in half widths;",
+        "or the coefficient farthest outside its band: diameter (mm), quantity, and distance from the limit.",
+    ] {
+        top += 12.0;
+        page.small([MARGIN, top], Anchor::Start, remark);
     }
 }
 
@@ -154,13 +202,12 @@ impl<'a> RecoverySearch<'a> {
             words: vec!["iteration".into()],
             groups: vec![("post-filter, FWHM".into(), filters.iter().map(filter).collect())],
             rows: iterations.into_iter().map(row).collect(),
-            remarks: vec![
-                "Cells: 'complies' and the root mean square of the distances from the middles of the bands, in half widths; or the \
+            remarks: [
+                vec!["Cells: 'complies' and the root mean square of the distances from the middles of the bands, in half widths; or the \
                  coefficient farthest outside its band, with its distance from the limit."
-                    .into(),
-                DEFINITIONS.into(),
-                format!("Bands: {}.", self.standard.source),
-            ],
+                    .into()],
+                definitions(self.standard),
+            ].concat(),
         }
     }
 
