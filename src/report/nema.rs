@@ -154,18 +154,16 @@ pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) 
 /// Drawing a page failed.
 pub fn nema_pdf(report: &ImageReport<NemaAnalysis>) -> Result<Vec<u8>, PdfError> {
     let recovery = &report.analysis.recovery;
-    let of_settings = recovery.iter().filter(|judged| !judged.settings.is_empty());
-    let drawings: Vec<(fn(&mut Page, &JudgedRecovery), &JudgedRecovery)> =
-        (recovery.iter().map(|judged| (recovery_page as _, judged)))
-            .chain(of_settings.map(|judged| (settings_page as _, judged)))
-            .collect();
-    let num_pages = 2 + drawings.len();
+    let with_settings = |judged: &&JudgedRecovery| !judged.settings.is_empty();
+    let num_pages = 2 + recovery.len() + recovery.iter().filter(with_settings).count();
     let mut pages = vec![first_page(report, num_pages)?, second_page(report, num_pages)];
-    pages.extend((3..).zip(drawings).map(|(number, (draw, judged))| {
-        let mut page = framed(report, NAME, [number, num_pages]);
+    let mut add = |draw: fn(&mut Page, &JudgedRecovery), judged: &JudgedRecovery| {
+        let mut page = framed(report, NAME, [pages.len() + 1, num_pages]);
         draw(&mut page, judged);
-        page
-    }));
+        pages.push(page);
+    };
+    recovery.iter().for_each(|judged| add(recovery_page, judged));
+    recovery.iter().filter(with_settings).for_each(|judged| add(settings_page, judged));
     pdf(&format!("{NAME}: {}", report.title), &pages)
 }
 

@@ -118,7 +118,10 @@ pub(super) fn settings_page(page: &mut Page, analysis: &JudgedRecovery) {
         line(top, 6.5, row);
     }
     top += 20.0;
-    page.text([MARGIN, top], 8.0, Anchor::Start, &search.sentence());
+    for line in search.sentence().split_inclusive(". ") {
+        page.text([MARGIN, top], 9.0, Anchor::Start, line.trim_end());
+        top += 13.0;
+    }
     for remark in [
         "'complies' and the root mean square of the distances from the middles of the bands, in half widths;",
         "or the coefficient farthest outside its band: diameter (mm), quantity, and distance from the limit.",
@@ -310,3 +313,78 @@ impl<'a> RecoverySearch<'a> {
 
 /// Quantities in the order of the columns.
 const QUANTITIES: [RecoveryQuantity; 3] = [RecoveryQuantity::MeanA50, RecoveryQuantity::Max, RecoveryQuantity::Peak];
+
+#[cfg(test)]
+mod tests {
+    use super::super::page::pdf;
+    use super::*;
+    use crate::coded::Problem;
+    use crate::io::recovery::find;
+    use crate::measure::nema::SphereRecovery;
+
+    /// Coefficients in the middles of the bands of EARL 18F-1, each multiplied by a factor.
+    fn recovery(factor: f64) -> Recovery {
+        let earl = find("earl-18f-1").unwrap();
+        let middle = |quantity: RecoveryQuantity, sphere: usize| {
+            let band = earl.bands.iter().find(|band| band.quantity == quantity).unwrap();
+            0.5 * factor * (band.limits[sphere][0] + band.limits[sphere][1])
+        };
+        let sphere = |k: usize| SphereRecovery {
+            diameter_mm: SPHERE_DIAMETERS_MM[k],
+            mean_a50: middle(RecoveryQuantity::MeanA50, k),
+            max: middle(RecoveryQuantity::Max, k),
+            peak: None,
+        };
+        Recovery { background_mean: 1.0, spheres: std::array::from_fn(sphere) }
+    }
+
+    fn points() -> Vec<RecoveryPoint> {
+        let outcome = |iteration: usize, filter_mm: f64| match iteration {
+            1 => Err(Problem::new("nema.no-spheres", "no spheres")),
+            _ => Ok(recovery(1.0 + 0.05 * (iteration as f64 - 2.0) - 0.01 * filter_mm)),
+        };
+        let settings = (1..=60).flat_map(|iteration| [0.0, 5.0].map(|filter_mm| (iteration, filter_mm)));
+        settings
+            .map(|(iteration, filter_mm)| RecoveryPoint { iteration, filter_mm, outcome: outcome(iteration, filter_mm) })
+            .collect()
+    }
+
+    #[test]
+    fn table_sentence_and_rows_are_of_every_setting() {
+        let (points, earl) = (points(), find("earl-18f-1").unwrap());
+        let search = RecoverySearch::new(&points, earl);
+        // Iteration 2 without a filter, and 3 with 5 mm, have every coefficient in its middle; the first of both is recommended.
+        let best = search.recommended().unwrap();
+        assert_eq!((best.iteration, best.filter_mm), (2, 0.0));
+        let sentence = search.sentence();
+        assert!(
+            sentence.starts_with("EARL 18F-1: 5 of 120 settings comply. Recommended: iteration 2 without post-filter,"),
+            "{sentence}"
+        );
+        let table = search.table();
+        assert_eq!((table.rows.len(), table.groups[0].1.as_slice()), (60, &["none".to_owned(), "5 mm".to_owned()][..]));
+        assert_eq!(table.rows[0], ["1", "–", "–"]);
+        assert_eq!(table.rows[1][1], "complies 0.00");
+        assert!(table.rows[9][1].starts_with("37 mm A50 +0."), "{:?}", table.rows[9]);
+        let (titles, rows) = (RecoverySearch::csv_titles(), search.csv_rows());
+        assert!(rows.len() == 120 && rows.iter().all(|row| row.len() == titles.len()));
+        assert_eq!((rows[0].last().map(String::as_str), rows[2][3].as_str()), (Some("no spheres"), "true"));
+        let json = search.json();
+        assert_eq!((&json["recommended"]["iteration"], &json["settings"][0]["problem"]), (&2.into(), &"no spheres".into()));
+        assert!(json["settings"][0]["complies"].is_null() && json["settings"][2]["complies"] == true);
+    }
+
+    #[test]
+    fn pages_of_a_report_are_drawn() {
+        let earl = find("earl-18f-1").unwrap().clone();
+        let judged = JudgedRecovery { standard: earl, recovery: recovery(1.3), complies: false, settings: points() };
+        let pages: [fn(&mut Page, &JudgedRecovery); 2] = [recovery_page, settings_page];
+        let pages = pages.map(|draw| {
+            let mut page = Page::default();
+            draw(&mut page, &judged);
+            page
+        });
+        let bytes = pdf("recovery", &pages).unwrap();
+        assert!(bytes.starts_with(b"%PDF-") && bytes.len() > 5_000, "{} bytes", bytes.len());
+    }
+}
