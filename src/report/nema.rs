@@ -1,5 +1,5 @@
-//! Report of NEMA NU 2 image quality: as a table, as rows of measured numbers, and as a document of two pages, with one more for
-//! each standard of recovery coefficients.
+//! Report of NEMA NU 2 image quality: as a table, as rows of measured numbers, and as a document of two pages, with further
+//! ones for each standard of recovery coefficients.
 
 use strum::VariantArray as _;
 
@@ -8,11 +8,11 @@ use super::image_page::{
 };
 use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
 use super::plot::{Plot, Series};
-use super::recovery::recovery_page;
+use super::recovery::{recovery_page, settings_page};
 use super::text_table::TextTable;
 use crate::data::{RecoveryQuantity, Roi, RoiRole, Unit};
 use crate::io::measurements::Measurement;
-use crate::measure::nema::{NemaAnalysis, SphereFigures};
+use crate::measure::nema::{JudgedRecovery, NemaAnalysis, SphereFigures};
 
 /// Titles of the columns.
 const COLUMNS: [&str; 7] =
@@ -154,13 +154,16 @@ pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) 
 /// Drawing a page failed.
 pub fn nema_pdf(report: &ImageReport<NemaAnalysis>) -> Result<Vec<u8>, PdfError> {
     let recovery = &report.analysis.recovery;
-    let num_pages = 2 + recovery.len();
+    let with_settings = |judged: &&JudgedRecovery| !judged.settings.is_empty();
+    let num_pages = 2 + recovery.len() + recovery.iter().filter(with_settings).count();
     let mut pages = vec![first_page(report, num_pages)?, second_page(report, num_pages)];
-    pages.extend((3..).zip(recovery).map(|(number, judged)| {
-        let mut page = framed(report, NAME, [number, num_pages]);
-        recovery_page(&mut page, judged);
-        page
-    }));
+    let mut add = |draw: fn(&mut Page, &JudgedRecovery), judged: &JudgedRecovery| {
+        let mut page = framed(report, NAME, [pages.len() + 1, num_pages]);
+        draw(&mut page, judged);
+        pages.push(page);
+    };
+    recovery.iter().for_each(|judged| add(recovery_page, judged));
+    recovery.iter().filter(with_settings).for_each(|judged| add(settings_page, judged));
     pdf(&format!("{NAME}: {}", report.title), &pages)
 }
 

@@ -12,8 +12,10 @@ use crate::measure::nema::{Deviation, JudgedRecovery, Recovery, RecoveryPoint, V
 use crate::text::counted;
 
 /// Definitions of the coefficients.
-const DEFINITIONS: &str = "Recovery: (value / background) / true ratio. A50: mean of the voxels above (max + background) / 2 \
-                           that are connected with the maximum. Background: mean of 60 circles of 37 mm.";
+const DEFINITIONS: [&str; 2] = [
+    "Recovery: (value / background) / true ratio. Background: mean of 60 circles of 37 mm.",
+    "A50: mean of the voxels above (max + background) / 2 that are connected with the maximum.",
+];
 
 /// Settings that were measured against a standard, and the best of them.
 pub struct RecoverySearch<'a> {
@@ -42,7 +44,7 @@ pub fn recovery_table(title: &str, recovery: &Recovery, standard: &RecoveryStand
         words: vec!["sphere".into()],
         groups: standard.bands.iter().map(group).collect(),
         rows: (0..SPHERE_DIAMETERS_MM.len()).map(row).collect(),
-        remarks: vec![verdict_text(&verdict, standard), DEFINITIONS.into(), format!("Bands: {}.", standard.source)],
+        remarks: [vec![verdict_text(&verdict, standard)], definitions(standard)].concat(),
     }
 }
 
@@ -71,12 +73,61 @@ pub(super) fn recovery_page(page: &mut Page, analysis: &JudgedRecovery) {
         });
         top = table(page, top, columns, titles, rows) + 20.0;
     }
-    let outside = verdict.deviations.iter().filter(|deviation| deviation.excess() != 0.0).map(Deviation::text);
-    let complies = if verdict.complies() { "complies" } else { "does not comply" };
-    let lines = std::iter::once(format!("The image {complies} with {}.", standard.title)).chain(outside);
-    for line in lines.chain([DEFINITIONS.to_owned(), format!("Bands: {}.", standard.source)]) {
+    let outside = match verdict.worst().filter(|_| !verdict.complies()) {
+        Some(worst) => format!("The image does not comply with {}: {}.", standard.title, worst.text()),
+        None => format!("The image complies with {}.", standard.title),
+    };
+    page.text([MARGIN, top + 2.0], 10.0, Anchor::Start, &outside);
+    top += 18.0;
+    for line in definitions(standard) {
         page.small([MARGIN, top], Anchor::Start, &line);
         top += 12.0;
+    }
+}
+
+/// Returns definitions and source of a standard.
+fn definitions(standard: &RecoveryStandard) -> Vec<String> {
+    DEFINITIONS.iter().map(ToString::to_string).chain([format!("Bands: {}.", standard.source)]).collect()
+}
+
+/// Maximum number of iterations in the table of a page.
+const MAX_ROWS: usize = 50;
+
+/// Draws the table of the settings that were measured against a standard: iterations and post-filters.
+pub(super) fn settings_page(page: &mut Page, analysis: &JudgedRecovery) {
+    let search = RecoverySearch::new(&analysis.settings, &analysis.standard);
+    page.heading(104.0, &format!("Iterations and post-filters against {}", analysis.standard.title));
+    let table = search.table();
+    let every = table.rows.len().div_ceil(MAX_ROWS).max(1);
+    let titles: Vec<&String> = table.groups.iter().flat_map(|(_, titles)| titles).collect();
+    let step = (PAGE[0] - 2.0 * MARGIN - 30.0) / titles.len().max(1) as f64;
+    let mut line = |top: f64, size: f64, cells: &[String]| {
+        for (number, cell) in cells.iter().enumerate() {
+            let left = MARGIN + if number == 0 { 0.0 } else { 30.0 + step * (number - 1) as f64 };
+            page.text([left, top], size, Anchor::Start, &cell.replace(" mm ", " "));
+        }
+    };
+    let mut top = 122.0;
+    line(
+        top,
+        7.0,
+        &std::iter::once("iteration").chain(titles.iter().map(|title| title.as_str())).map(String::from).collect::<Vec<_>>(),
+    );
+    for row in table.rows.iter().skip((table.rows.len() - 1) % every).step_by(every) {
+        top += 12.0;
+        line(top, 6.5, row);
+    }
+    top += 20.0;
+    for line in search.sentence().split_inclusive(". ") {
+        page.text([MARGIN, top], 9.0, Anchor::Start, line.trim_end());
+        top += 13.0;
+    }
+    for remark in [
+        "'complies' and the root mean square of the distances from the middles of the bands, in half widths;",
+        "or the coefficient farthest outside its band: diameter (mm), quantity, and distance from the limit.",
+    ] {
+        top += 12.0;
+        page.small([MARGIN, top], Anchor::Start, remark);
     }
 }
 
@@ -154,13 +205,12 @@ impl<'a> RecoverySearch<'a> {
             words: vec!["iteration".into()],
             groups: vec![("post-filter, FWHM".into(), filters.iter().map(filter).collect())],
             rows: iterations.into_iter().map(row).collect(),
-            remarks: vec![
-                "Cells: 'complies' and the root mean square of the distances from the middles of the bands, in half widths; or the \
+            remarks: [
+                vec!["Cells: 'complies' and the root mean square of the distances from the middles of the bands, in half widths; or the \
                  coefficient farthest outside its band, with its distance from the limit."
-                    .into(),
-                DEFINITIONS.into(),
-                format!("Bands: {}.", self.standard.source),
-            ],
+                    .into()],
+                definitions(self.standard),
+            ].concat(),
         }
     }
 
@@ -263,3 +313,78 @@ impl<'a> RecoverySearch<'a> {
 
 /// Quantities in the order of the columns.
 const QUANTITIES: [RecoveryQuantity; 3] = [RecoveryQuantity::MeanA50, RecoveryQuantity::Max, RecoveryQuantity::Peak];
+
+#[cfg(test)]
+mod tests {
+    use super::super::page::pdf;
+    use super::*;
+    use crate::coded::Problem;
+    use crate::io::recovery::find;
+    use crate::measure::nema::SphereRecovery;
+
+    /// Coefficients in the middles of the bands of EARL 18F-1, each multiplied by a factor.
+    fn recovery(factor: f64) -> Recovery {
+        let earl = find("earl-18f-1").unwrap();
+        let middle = |quantity: RecoveryQuantity, sphere: usize| {
+            let band = earl.bands.iter().find(|band| band.quantity == quantity).unwrap();
+            0.5 * factor * (band.limits[sphere][0] + band.limits[sphere][1])
+        };
+        let sphere = |k: usize| SphereRecovery {
+            diameter_mm: SPHERE_DIAMETERS_MM[k],
+            mean_a50: middle(RecoveryQuantity::MeanA50, k),
+            max: middle(RecoveryQuantity::Max, k),
+            peak: None,
+        };
+        Recovery { background_mean: 1.0, spheres: std::array::from_fn(sphere) }
+    }
+
+    fn points() -> Vec<RecoveryPoint> {
+        let outcome = |iteration: usize, filter_mm: f64| match iteration {
+            1 => Err(Problem::new("nema.no-spheres", "no spheres")),
+            _ => Ok(recovery(1.0 + 0.05 * (iteration as f64 - 2.0) - 0.01 * filter_mm)),
+        };
+        let settings = (1..=60).flat_map(|iteration| [0.0, 5.0].map(|filter_mm| (iteration, filter_mm)));
+        settings
+            .map(|(iteration, filter_mm)| RecoveryPoint { iteration, filter_mm, outcome: outcome(iteration, filter_mm) })
+            .collect()
+    }
+
+    #[test]
+    fn table_sentence_and_rows_are_of_every_setting() {
+        let (points, earl) = (points(), find("earl-18f-1").unwrap());
+        let search = RecoverySearch::new(&points, earl);
+        // Iteration 2 without a filter, and 3 with 5 mm, have every coefficient in its middle; the first of both is recommended.
+        let best = search.recommended().unwrap();
+        assert_eq!((best.iteration, best.filter_mm), (2, 0.0));
+        let sentence = search.sentence();
+        assert!(
+            sentence.starts_with("EARL 18F-1: 5 of 120 settings comply. Recommended: iteration 2 without post-filter,"),
+            "{sentence}"
+        );
+        let table = search.table();
+        assert_eq!((table.rows.len(), table.groups[0].1.as_slice()), (60, &["none".to_owned(), "5 mm".to_owned()][..]));
+        assert_eq!(table.rows[0], ["1", "–", "–"]);
+        assert_eq!(table.rows[1][1], "complies 0.00");
+        assert!(table.rows[9][1].starts_with("37 mm A50 +0."), "{:?}", table.rows[9]);
+        let (titles, rows) = (RecoverySearch::csv_titles(), search.csv_rows());
+        assert!(rows.len() == 120 && rows.iter().all(|row| row.len() == titles.len()));
+        assert_eq!((rows[0].last().map(String::as_str), rows[2][3].as_str()), (Some("no spheres"), "true"));
+        let json = search.json();
+        assert_eq!((&json["recommended"]["iteration"], &json["settings"][0]["problem"]), (&2.into(), &"no spheres".into()));
+        assert!(json["settings"][0]["complies"].is_null() && json["settings"][2]["complies"] == true);
+    }
+
+    #[test]
+    fn pages_of_a_report_are_drawn() {
+        let earl = find("earl-18f-1").unwrap().clone();
+        let judged = JudgedRecovery { standard: earl, recovery: recovery(1.3), complies: false, settings: points() };
+        let pages: [fn(&mut Page, &JudgedRecovery); 2] = [recovery_page, settings_page];
+        let pages = pages.map(|draw| {
+            let mut page = Page::default();
+            draw(&mut page, &judged);
+            page
+        });
+        let bytes = pdf("recovery", &pages).unwrap();
+        assert!(bytes.starts_with(b"%PDF-") && bytes.len() > 5_000, "{} bytes", bytes.len());
+    }
+}

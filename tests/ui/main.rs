@@ -43,6 +43,7 @@ mod pixels;
 mod profiles;
 mod provenance;
 mod race;
+mod recovery;
 mod regions;
 #[cfg(target_os = "linux")] // names that are not UTF-8
 mod remote;

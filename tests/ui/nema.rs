@@ -1,7 +1,6 @@
 //! NEMA image quality in the window: the template's regions in the image on the screen, and the report.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use egui::Theme;
 use egui::accesskit::Role;

@@ -3,7 +3,7 @@
 use super::NemaError;
 use super::compliance::Verdict;
 use super::placement::{BACKGROUND_SLICES_MM, NemaPlacement};
-use super::recovery::{Recovery, RecoveryRegions};
+use super::recovery::{Recovery, RecoveryPoint, RecoveryRegions};
 use crate::data::{RecoveryQuantity, RecoveryStandard, Roi, RoiSums, Volume};
 use crate::measure::{
     RoiStats, background_variability, cold_recovery, contrast_to_noise, hot_recovery, pooled, pooled_noise_to_signal,
@@ -38,6 +38,9 @@ pub struct JudgedRecovery {
     pub recovery: Recovery,
     /// True if the image complies.
     pub complies: bool,
+    /// Settings of its reconstruction that were measured; empty for a single image.
+    #[serde(skip)]
+    pub settings: Vec<RecoveryPoint>,
 }
 
 impl NemaAnalysis {
@@ -53,6 +56,7 @@ impl NemaAnalysis {
             complies: Verdict::of(&recovery, standard).complies(),
             standard: standard.clone(),
             recovery: recovery.clone(),
+            settings: Vec::new(),
         };
         self.recovery = standards.iter().map(judged).collect();
         Ok(self)

@@ -32,11 +32,11 @@ const A50_PERCENT: f64 = 50.0;
 pub struct SphereRecovery {
     /// Inner diameter, mm.
     pub diameter_mm: f64,
-    /// Of the mean A50.
+    /// Coefficient of the mean A50.
     pub mean_a50: f64,
-    /// Of the maximum.
+    /// Coefficient of the maximum.
     pub max: f64,
-    /// Of the peak; `None` where it was not requested.
+    /// Coefficient of the peak; `None` where it was not requested.
     pub peak: Option<f64>,
 }
 

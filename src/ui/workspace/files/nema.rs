@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::data::{Notice, RecoveryStandard, Roi, RoiRole, Volume};
 use crate::io;
-use crate::measure::nema::{self, NemaKnown};
+use crate::measure::nema::{self, NemaKnown, RecoveryPoint};
 use crate::measure::nema_nu4;
 use crate::plan::Provenance;
 use crate::report::{ImageReport, PdfError, nema_nu4_pdf, nema_pdf};
@@ -41,9 +41,19 @@ impl App {
             title: self.title_to_write(),
             provenance: self.provenance().map(|record| self.record_to_write(record)),
             standards: self.recovery.standards().to_vec(),
+            settings: self.settings_of_displayed(),
         };
         self.write_in_background(ctx, FileTask::NemaReport(standard), path, move |path| sources.write(standard, path));
         Ok(())
+    }
+}
+
+impl App {
+    /// Returns the settings that were measured of the run of the displayed image.
+    fn settings_of_displayed(&self) -> Vec<RecoveryPoint> {
+        let (run, shown) = (self.run(), self.run().shown.id());
+        let is_of_run = shown.is_some_and(|id| id.run == run.live.run);
+        if is_of_run { run.live.recovery.points.clone() } else { Vec::new() }
     }
 }
 
@@ -55,6 +65,8 @@ struct ReportSources {
     provenance: Option<Provenance>,
     /// Standards of recovery coefficients.
     standards: Vec<RecoveryStandard>,
+    /// Settings of the run that were measured.
+    settings: Vec<RecoveryPoint>,
 }
 
 impl ReportSources {
@@ -83,7 +95,8 @@ impl ReportSources {
         let placement = found.with_rois(&self.rois).unwrap_or(found);
         let analysis = nema::analyse(&self.volume, &placement, common_ratio(&self.rois)).map_err(|error| error.to_string())?;
         // Only six hot spheres with their ratio have recovery coefficients.
-        let analysis = analysis.clone().judged(&self.volume, &self.standards).unwrap_or(analysis);
+        let mut analysis = analysis.clone().judged(&self.volume, &self.standards).unwrap_or(analysis);
+        analysis.recovery.iter_mut().for_each(|judged| judged.settings.clone_from(&self.settings));
         Ok((self.report(&analysis, nema_pdf)?, placement.moved_mm))
     }
 

@@ -1,0 +1,97 @@
+//! Recovery of the NEMA spheres in the window: verdict, map of iterations and post-filters, standards of files.
+
+use std::path::Path;
+
+use egui::Theme;
+use egui::accesskit::Role;
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use tomoscope::data::RoiRole;
+use tomoscope::io::recovery::find;
+use tomoscope::measure::nema::{RecoveryPoint, best_setting, verdicts};
+use tomoscope::ui::{App, Source};
+
+use super::nema_scan::write_scan;
+use super::{click, renderer, wait_for, window_on};
+
+const SIZE: [f32; 2] = [1400.0, 900.0];
+const NUM_FILTERS: usize = 8;
+
+/// Types a path into the open dialog.
+fn choose_file(harness: &mut Harness<'_, App>, path: &Path) {
+    harness.event(egui::Event::Text(path.to_string_lossy().into()));
+    harness.run_steps(2);
+    click(harness, "OK");
+    harness.run_steps(3);
+}
+
+fn load_bands(harness: &mut Harness<'_, App>, current: &str, path: &Path) {
+    click(harness, &format!("Standard: {current}"));
+    click(harness, "Bands of a file…");
+    choose_file(harness, path);
+}
+
+#[test]
+fn the_map_of_recovery_has_every_iteration_and_shows_a_clicked_setting() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [scan, toml, bands] = ["iq.hs", "rois.toml", "bands.toml"].map(|name| folder.path().join(name));
+    write_scan(&scan);
+    let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::file(scan));
+    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    assert!(harness.query_by_label("EARL").is_none(), "no region is a hot sphere");
+    click(&mut harness, "NEMA");
+    click(&mut harness, "NEMA NU 2 template");
+    wait_for(&mut harness, "the template", |app| app.document().rois.len() == 67);
+    harness.run_steps(3);
+    click(&mut harness, "EARL");
+    harness.run_steps(3);
+    harness.get_by_label_contains("need the true activity ratio of the six hot spheres");
+    assert!(harness.state().live().recovery.points.is_empty());
+
+    // With the ratio, every iteration is measured after every filter.
+    let mut rois = harness.state().document().rois.clone();
+    rois.iter_mut().filter(|roi| roi.role == RoiRole::Hot).for_each(|roi| roi.activity_ratio = Some(4.0));
+    tomoscope::io::rois::write_rois(&toml, &rois).unwrap();
+    click(&mut harness, "Regions");
+    click(&mut harness, "Load…");
+    choose_file(&mut harness, &toml);
+    click(&mut harness, "EARL");
+    let num = NUM_FILTERS * harness.state().live().target;
+    wait_for(&mut harness, "the map", |app| app.live().recovery.points.len() == num);
+    let points: Vec<RecoveryPoint> = harness.state().live().recovery.points.clone();
+    let verdicts = verdicts(&points, find("earl-18f-1").unwrap());
+    let (best, true) = best_setting(&verdicts).unwrap() else { panic!("nothing complies") };
+    let RecoveryPoint { iteration, filter_mm, .. } = points[best];
+    harness.run_steps(3);
+    assert!(filter_mm > 0.0);
+    let setting = format!("Iteration {iteration}, post-filter {filter_mm} mm: complies");
+    harness.get_by_label_contains(&format!("Recommended: iteration {iteration} with a post-filter of {filter_mm} mm"));
+    let failing = verdicts.iter().position(|verdict| verdict.as_ref().is_some_and(|verdict| !verdict.complies())).unwrap();
+    let number = points[failing].iteration;
+    assert!(harness.query_all_by_label_contains(&format!("Iteration {number}, no post-filter: does not comply (")).count() > 0);
+
+    // A click shows the setting: image, filter and verdict.
+    let label = format!("{setting}, recommended ({:.2} half widths from the middles)", verdicts[best].as_ref().unwrap().rms());
+    harness.get_by_role_and_label(Role::Button, &label);
+    click(&mut harness, &label);
+    wait_for(&mut harness, "the filtered image", |app| app.shown().filter_mm() == Some(filter_mm));
+    assert_eq!(harness.state().shown().id().map(|id| id.iteration), Some(iteration));
+    harness.run_steps(3);
+    let verdict = format!("{setting} ({:.2} half widths from the middles)", verdicts[best].as_ref().unwrap().rms());
+    harness.get_by_label(&verdict);
+
+    // Bands of a file: an invalid one is refused with its place, a valid one selected.
+    let text = "version = 1\nname = 'high'\ntitle = 'High'\nsource = 'test'\ndiameters_mm = [10, 13, 17, 22, 28, 37]\n\
+                [max]\nmin = [3, 3, 3, 3, 3, 3]\nmax = [4, 4, 4, 4, 4, 4]\n";
+    std::fs::write(&bands, text.replace("max = [4, ", "max = [")).unwrap();
+    load_bands(&mut harness, "EARL 18F-1", &bands);
+    let said = |harness: &Harness<'_, App>, words: &str| harness.state().notices().texts().any(|text| text.contains(words));
+    assert!(said(&harness, "[max]: 'max' has 5 numbers; expected 6"));
+    std::fs::write(&bands, text).unwrap();
+    load_bands(&mut harness, "EARL 18F-1", &bands);
+    harness.get_by_label("Standard: High");
+    harness.get_by_label_contains(&format!("High: none of {num} settings complies."));
+    // The coefficients are the same: nothing is measured again.
+    assert_eq!(harness.state().live().recovery.points, points);
+}
