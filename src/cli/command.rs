@@ -116,7 +116,7 @@ fn of_reconstruct(option: &str) -> Option<&'static str> {
         "stop_noise" | "stop_recovery" | "stop_plateau" => "Stopping rules",
         "image" | "voxel_mm" | "like" | "fov_radius_mm" => "Image grid",
         "rois" | "csv" | "reference_image" => "Measurements",
-        "replicates" | "replicates_seed" | "as_if_secs" => "Error bars",
+        "bootstrap" | "bootstrap_seed" | "as_if_secs" => "Error bars",
         "save_every" | "post_filter_mm" | "calibration" | "anonymise" | "json" | "trace" => "Output",
         "suv"
         | "dose_mbq"

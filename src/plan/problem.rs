@@ -104,7 +104,7 @@ pub enum SetupProblem {
         suitable: Vec<&'static str>,
     },
     /// A number of replicates that is out of range.
-    #[error("expected {} to {} replicates, found {num} (--replicates)", limits[0], limits[1])]
+    #[error("expected {} to {} replicates, found {num} (--bootstrap)", limits[0], limits[1])]
     Replicates {
         /// Number that was asked for.
         num: usize,
@@ -301,8 +301,8 @@ coded!(SetupProblem);
 /// Returns the remedy for an algorithm without error bars.
 fn instead(suitable: &[&'static str]) -> String {
     match suitable {
-        [] => "leave them out (--replicates)".to_owned(),
-        _ => format!("choose {} (--algorithm), or leave them out (--replicates)", either(suitable)),
+        [] => "leave them out (--bootstrap)".to_owned(),
+        _ => format!("choose {} (--algorithm), or leave them out (--bootstrap)", either(suitable)),
     }
 }
 

@@ -35,7 +35,7 @@ fn standard_deviations_are_written_and_printed_beside_the_same_image() {
     let folder = folder_with_scan();
     let at = folder.path();
     run(at, &format!("{OSEM} -o plain.hv --csv plain.csv"));
-    let text = run(at, &format!("{OSEM} -o out.hv --csv out.csv --replicates 8 --threads 2"));
+    let text = run(at, &format!("{OSEM} -o out.hv --csv out.csv --bootstrap 8 --threads 2"));
     for words in ["out_sd.hv: its standard deviations", "mean ± SD of 8 replicates; each SD is known to ± 27 %", "replicates  "]
     {
         assert!(text.contains(words), "'{words}' is not in: {text}");
@@ -57,12 +57,12 @@ fn standard_deviations_are_written_and_printed_beside_the_same_image() {
     assert_eq!(record("out.hv.json")["made"], "reconstruction");
     assert_eq!(record("out.hv.json")["algorithm"]["replicates"], serde_json::json!({"num": 8, "seed": 1}));
     // The same for any number of threads, and others with another seed.
-    run(at, &format!("{OSEM} -o one.hv --replicates 8 --threads 1"));
+    run(at, &format!("{OSEM} -o one.hv --bootstrap 8 --threads 1"));
     assert_eq!(deviation.as_slice(), volume("one_sd.hv").as_slice());
-    run(at, &format!("{OSEM} -o seed.hv --replicates 8 --replicates-seed 2"));
+    run(at, &format!("{OSEM} -o seed.hv --bootstrap 8 --bootstrap-seed 2"));
     assert_ne!(deviation.as_slice(), volume("seed_sd.hv").as_slice());
     // Those of filtered images are smaller.
-    run(at, &format!("{OSEM} -o smooth.hv --replicates 8 --post-filter-mm 12"));
+    run(at, &format!("{OSEM} -o smooth.hv --bootstrap 8 --post-filter-mm 12"));
     let sum = |name: &str| volume(name).as_slice().iter().map(|value| f64::from(*value)).sum::<f64>();
     assert!(sum("smooth_sd.hv") < 0.7 * sum("out_sd.hv"));
 }
@@ -71,10 +71,10 @@ fn standard_deviations_are_written_and_printed_beside_the_same_image() {
 fn a_shorter_scan_has_larger_standard_deviations_at_the_same_level() {
     let folder = folder_with_scan();
     let at = folder.path();
-    let refusal = refused(at, 1, &format!("{OSEM} -o out.hv --replicates 16 --as-if-secs 25").split(' ').collect::<Vec<_>>());
+    let refusal = refused(at, 1, &format!("{OSEM} -o out.hv --bootstrap 16 --as-if-secs 25").split(' ').collect::<Vec<_>>());
     assert!(refusal.contains("set --duration-secs"), "{refusal}");
-    run(at, &format!("{OSEM} -o whole.hv --csv whole.csv --replicates 16"));
-    run(at, &format!("{OSEM} -o part.hv --csv part.csv --replicates 16 --as-if-secs 25 --duration-secs 100"));
+    run(at, &format!("{OSEM} -o whole.hv --csv whole.csv --bootstrap 16"));
+    run(at, &format!("{OSEM} -o part.hv --csv part.csv --bootstrap 16 --as-if-secs 25 --duration-secs 100"));
     let of = |table: &str| [last(at, table, "mean"), last(at, table, "mean_sd")];
     let ([mean, sd], [part_mean, part_sd]) = (of("whole.csv"), of("part.csv"));
     // Each is known to 18 %.
@@ -86,7 +86,7 @@ fn a_shorter_scan_has_larger_standard_deviations_at_the_same_level() {
         record["algorithm"]["replicates"],
         serde_json::json!({"num": 16, "seed": 1, "as_if_secs": 25.0, "scan_secs": 100.0})
     );
-    let whole = format!("{OSEM} -o out.hv --replicates 16 --as-if-secs 200 --duration-secs 100");
+    let whole = format!("{OSEM} -o out.hv --bootstrap 16 --as-if-secs 200 --duration-secs 100");
     let refusal = refused(at, 1, &whole.split(' ').collect::<Vec<_>>());
     assert!(refusal.contains("at most the 100 s of the scan, found 200 s"), "{refusal}");
 }
@@ -96,7 +96,7 @@ fn lists_have_error_bars_too() {
     let folder = folder_with_scan();
     let at = folder.path();
     run(at, "simulate cylinder --scanner small --counts 2e4 --list-mode --tof-ps 400 --duration-secs 60 -o list.petsird");
-    let list = "reconstruct list.petsird --subsets 2 --iterations 2 --rois rois.toml --replicates 12";
+    let list = "reconstruct list.petsird --subsets 2 --iterations 2 --rois rois.toml --bootstrap 12";
     run(at, &format!("{list} -o out.nii --csv out.csv"));
     let (mean, sd) = (last(at, "out.csv", "mean"), last(at, "out.csv", "mean_sd"));
     assert!(sd > 0.005 * mean && sd < 0.3 * mean, "{mean} ± {sd}");
@@ -114,8 +114,8 @@ fn lists_have_error_bars_too() {
 fn algorithms_without_replicates_are_refused() {
     let folder = folder_with_scan();
     let refused = |code, arguments: &str| refused(folder.path(), code, &arguments.split(' ').collect::<Vec<_>>());
-    let text = refused(1, "reconstruct scan.hs -o out.hv --algorithm svrg --beta 1 --replicates 5");
+    let text = refused(1, "reconstruct scan.hs -o out.hv --algorithm svrg --beta 1 --bootstrap 5");
     assert!(text.contains("svrg has no error bars with these data; choose osem or mlem"), "{text}");
-    let text = refused(2, "reconstruct scan.hs -o out.hv --replicates 1");
+    let text = refused(2, "reconstruct scan.hs -o out.hv --bootstrap 1");
     assert!(text.contains("expected a number of replicates from 2 to 1000"), "{text}");
 }

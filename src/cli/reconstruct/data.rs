@@ -63,7 +63,7 @@ pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
     (&["tubes", "projector", "threads_per_block", "multiplicative", "additive", "additive_inside", "no_corrections"], SCANS),
     (&["subsets", "racy_sensitivity", "rays", "fov_radius_mm", "psf_fwhm_mm", "psf"], ALONG_LINES),
     (&["as_if_secs"], ALONG_LINES),
-    (&["replicates", "replicates_seed"], ITERATIVE),
+    (&["bootstrap", "bootstrap_seed"], ITERATIVE),
     (&["iterations", "stop_noise", "stop_recovery", "stop_plateau", "init", "save_every", "accumulation"], ITERATIVE),
 ];
 

@@ -293,7 +293,7 @@ impl ReconstructOptions {
         let files = files.read(&self.files_to_read().collect::<Vec<_>>());
         let files = files
             .write("-o", [&self.output])
-            .write("--replicates", &self.deviation_path())
+            .write("--bootstrap", &self.deviation_path())
             .write_lines("--csv", &self.csv)
             .write_lines("--trace", &self.trace);
         // Frames have separate names.
@@ -302,7 +302,7 @@ impl ReconstructOptions {
         let mut files = of_frames
             .iter()
             .fold(files, |files, frame| files.write("--frames", [&frame.output]).write_lines("--frames", &frame.csv))
-            .write("--replicates", &of_frames.iter().filter_map(Self::deviation_path).collect::<Vec<_>>());
+            .write("--bootstrap", &of_frames.iter().filter_map(Self::deviation_path).collect::<Vec<_>>());
         if let Some(every) = self.save_every {
             for output in of_frames.iter().chain([self]).map(|options| &options.output) {
                 files = files.check_numbered("--save-every", |path| is_numbered(path, output, every as usize))?;

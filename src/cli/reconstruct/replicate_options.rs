@@ -24,17 +24,17 @@ pub struct ReplicateOptions {
     /// scatter, attenuation and detection efficiencies stay fixed: their own noise is not included. mlem and osem only. OUT.dcm: the
     /// file is OUT_sd.nii.gz.
     #[arg(long, value_name = "N", value_parser = number, group = "use_of_rois")]
-    pub replicates: Option<u16>,
+    pub bootstrap: Option<u16>,
 
     /// Seed of the replicates.
-    #[arg(long, value_name = "S", default_value_t = 1, requires = "replicates")]
-    pub replicates_seed: u64,
+    #[arg(long, value_name = "S", default_value_t = 1, requires = "bootstrap")]
+    pub bootstrap_seed: u64,
 
     /// Image and error bars as if the scan had lasted for a shorter time, s.
     ///
     /// The image has thinned counts; the background scales with the time. Values keep the scale of the whole scan. Needs the duration
     /// of the scan: that of the data, else --duration-secs.
-    #[arg(long, value_name = "SECS", value_parser = positive, requires = "replicates", group = "use_of_duration")]
+    #[arg(long, value_name = "SECS", value_parser = positive, requires = "bootstrap", group = "use_of_duration")]
     pub as_if_secs: Option<f64>,
 }
 
@@ -47,13 +47,13 @@ fn number(text: &str) -> Result<u16, String> {
 impl ReplicateOptions {
     /// Returns the replicates of a run; `scan_secs` = duration of the scan, if it was set.
     pub fn settings(&self, scan_secs: Option<f64>) -> Option<ReplicateSettings> {
-        let Self { replicates, replicates_seed: seed, as_if_secs } = *self;
-        replicates.map(|num| ReplicateSettings { num: num.into(), seed, as_if_secs, scan_secs })
+        let Self { bootstrap, bootstrap_seed: seed, as_if_secs } = *self;
+        bootstrap.map(|num| ReplicateSettings { num: num.into(), seed, as_if_secs, scan_secs })
     }
 
     /// Returns the file of the standard deviations of an image; `None` without replicates.
     pub fn deviation_path(&self, output: &Path) -> Option<PathBuf> {
-        self.replicates.map(|_| of_deviation(output))
+        self.bootstrap.map(|_| of_deviation(output))
     }
 }
 

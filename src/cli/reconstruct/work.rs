@@ -212,7 +212,7 @@ impl<'a> Work<'a> {
             session.return_frame(frame);
             return Ok(None);
         }
-        if self.options.replicates.replicates.is_some() {
+        if self.options.replicates.bootstrap.is_some() {
             session.send(Control::MeasureDeviation { post_filter_fwhm_mm: self.options.post_filter_mm });
             self.last_image = Some((frame, complete));
             return Ok(None);
@@ -375,7 +375,7 @@ impl<'a> Work<'a> {
             notices::print(provenance.write_image(path, &volume)?.as_slice());
             out!("{}: its standard deviations", path.display());
         }
-        if let (Some(step), Some(num)) = (&self.last_step, self.options.replicates.replicates) {
+        if let (Some(step), Some(num)) = (&self.last_step, self.options.replicates.bootstrap) {
             let scale = self.quantity.scale.unwrap_or(ValueScale::own(frame.volume.unit));
             region_lines(num.into(), step, &self.rois, scale).into_iter().for_each(|line| out!("{line}"));
         }
