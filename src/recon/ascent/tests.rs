@@ -264,11 +264,11 @@ fn the_preconditioner_is_that_of_the_filtered_image() {
         let smoothed = gaussian_filter(objective.volume().unwrap(), objective::SMOOTHING_FWHM_MM);
         let penalty = PENALTY.from_start(objective.largest()).unwrap();
         let curvature = penalty.terms(&grid, smoothed.as_slice()).curvature;
-        for voxel in 0..NUM_VOXELS {
+        for (voxel, curvature) in curvature.into_iter().enumerate() {
             let sensitivity = f64::from(objective.sensitivity[voxel]);
             let x = f64::from(smoothed.as_slice()[voxel]).max(20.0);
             let expected = match fov.contains(voxel % 4, voxel / 4) {
-                true => x / (sensitivity + 1.5 * curvature[voxel] * x),
+                true => x / (sensitivity + 1.5 * curvature * x),
                 false => x / sensitivity,
             };
             let found = f64::from(preconditioner.values[voxel]);
