@@ -45,7 +45,7 @@ impl ModelRow {
     /// Returns the part of the factors that is normalisation, where that of attenuation is known.
     pub fn normalisation(&self) -> Option<Vec<f32>> {
         let (all, attenuation) = (self.multiplicative.as_ref()?, self.attenuation.as_ref()?);
-        // (A line that no pair passes has a factor of 0 whatever its normalisation.)
+        // (Without a pair that passes, the factor is 0 for each normalisation.)
         let part = |(all, attenuation): (&f32, &f32)| if *attenuation > 0.0 { all / attenuation } else { 0.0 };
         Some(all.iter().zip(attenuation).map(part).collect())
     }

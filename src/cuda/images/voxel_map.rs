@@ -102,7 +102,7 @@ fn uniform(map: &AlongAxis) -> Option<UniformShape> {
     })
 }
 
-/// Returns the numbers of maps along different axes of images in columns, as one along x and z and one along y, whichever there are;
+/// Returns the numbers of maps along different axes of images in columns, as one along x and z, and one along y;
 /// `None` if one of them does not have the same weights everywhere about each output, or images are in another order.
 fn of_columns(maps: &[VoxelMap]) -> Option<Vec<(ColumnsShape, bool)>> {
     let places = maps.first()?.from();
