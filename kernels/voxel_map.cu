@@ -42,10 +42,10 @@ struct UniformShape {
     float weights[MAX_WIDTH];
 };
 
-// Values that a thread fetches before it needs them.
-#define AHEAD 4
-// Threads of a block of maps of columns at most.
+// Outputs of a thread along x or y, of maps of columns; their threads of a block, and their weights along an axis at most.
+#define COLUMNS 4
 #define MAX_THREADS 256
+#define MAX_COLUMNS_WIDTH 9
 
 // Maps along x and z at once, or along y, with the same weights everywhere, of images in columns along z. A thread has four places of a
 // column: column_len is a multiple of four.
@@ -54,14 +54,12 @@ struct ColumnsShape {
     unsigned nx, ny, nz;
     // Places of a column, and values of an array, with those behind the last column.
     unsigned column_len, array_len;
-    // Columns of a thread, along x or y.
-    unsigned num_outputs;
     // Weights along any axis at most.
     unsigned width;
     // 1 if inputs outside the field of view, or which are no voxels, are something else than 0; 1 if outputs there are 0.
     unsigned is_first, is_last;
-    // About the middle of MAX_WIDTH, zero beyond: along x or y, and along z.
-    float weights[MAX_WIDTH], z_weights[MAX_WIDTH];
+    // About the middle of MAX_COLUMNS_WIDTH, zero beyond: along x or y, and along z.
+    float weights[MAX_COLUMNS_WIDTH], z_weights[MAX_COLUMNS_WIDTH];
 };
 
 // A map in every transaxial plane.
@@ -216,47 +214,23 @@ __device__ __forceinline__ void add_scaled(float4 *to, float factor, float4 from
     to->w += factor * from.w;
 }
 
-// The four values from each of the places from + i * stride of an array, asked for AHEAD steps before they are needed; 0 for an i that
-// does not lie in first ... end - 1.
-struct Fetched {
-    const float *from;
-    int stride, first, end;
-    float4 ahead[AHEAD];
-
-    __device__ __forceinline__ Fetched(const float *from, int stride, int start, int first, int end)
-        : from(from), stride(stride), first(first), end(end)
-    {
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++)
-            ahead[k] = values(start + k);
-    }
-
-    __device__ __forceinline__ float4 values(int i) const
-    {
-        return i >= first && i < end ? *(const float4 *)(from + i * stride) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    }
-
-    // The values of i; they are taken in order.
-    __device__ __forceinline__ float4 next(int i)
-    {
-        const float4 now = ahead[0];
-#pragma unroll
-        for (int k = 1; k < AHEAD; k++)
-            ahead[k - 1] = ahead[k];
-        ahead[AHEAD - 1] = values(i + AHEAD);
-        return now;
-    }
-};
-
-// What values bring to the next WIDTH outputs: sums[0] is then the one that they are the last of.
-template <int WIDTH> __device__ __forceinline__ void add_to(float4 sums[WIDTH], const ColumnsShape &map, float4 values)
+// The sums of COLUMNS outputs, whose first input is values[0].
+template <int WIDTH>
+__device__ __forceinline__ void sum_along(float4 sums[COLUMNS], const ColumnsShape &map, const float4 values[COLUMNS + WIDTH - 1])
 {
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++) {
-        float4 sum = k + 1 < WIDTH ? sums[k + 1] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        add_scaled(&sum, map.weights[(MAX_WIDTH + WIDTH) / 2 - 1 - k], values);
-        sums[k] = sum;
+    for (int c = 0; c < COLUMNS; c++) {
+        sums[c] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++)
+            add_scaled(&sums[c], map.weights[(MAX_COLUMNS_WIDTH - WIDTH) / 2 + k], values[c + k]);
     }
+}
+
+// Values where they count.
+__device__ __forceinline__ float4 masked(float4 value, const bool counts[4])
+{
+    return make_float4(counts[0] ? value.x : 0.0f, counts[1] ? value.y : 0.0f, counts[2] ? value.z : 0.0f, counts[3] ? value.w : 0.0f);
 }
 
 // Sets the values behind the last column to 0.
@@ -273,68 +247,68 @@ template <int WIDTH>
 __device__ __forceinline__ void sum_x_and_z(float *out, const float *x, const int *z_of, const unsigned *places,
                                             const uint2 *fov_rows, const ColumnsShape &map)
 {
-    const int REACH = WIDTH / 2;
-    // Two columns of each row, of which one is written while the other is read, each with zeros behind.
+    const int REACH = WIDTH / 2, FIRST = MAX_COLUMNS_WIDTH / 2 - REACH;
+    // The sums along x of this row, [column][place], each column with zeros behind.
     extern __shared__ float4 shared[];
     const int len = map.column_len, line_len = len + 4;
-    float *const lines = (float *)shared + threadIdx.y * 2 * line_len;
+    float *const lines = (float *)shared + threadIdx.y * COLUMNS * line_len;
     const int y = blockIdx.y * blockDim.y + threadIdx.y, thread = threadIdx.x, num_threads = blockDim.x;
-    const int first_x = blockIdx.x * map.num_outputs, end_x = min(first_x + (int)map.num_outputs, (int)map.nx);
+    const int first_x = blockIdx.x * COLUMNS;
     const bool is_row = y < (int)map.ny;
     const uint2 inside = is_row ? fov_rows[y] : make_uint2(0, 0);
-    float *const to = out + (size_t)y * map.nx * len;
     clear_tail(out, map);
-    // Which values of the column, of the four that this thread sums along z, are which z; and where the values of z - REACH ... lie.
-    int at[4][WIDTH];
+    float4 sums[COLUMNS];
+    // (All values are asked for before the first is needed.)
+    const float *const from = x + ((size_t)y * map.nx + first_x) * len + 4 * thread;
+    float4 values[COLUMNS + WIDTH - 1];
 #pragma unroll
-    for (int j = 0; j < 4; j++) {
-        const int z = z_of[thread + j * num_threads];
+    for (int k = 0; k < COLUMNS + WIDTH - 1; k++) {
+        const int from_x = first_x + k - REACH;
+        const bool is_seen = from_x >= (int)inside.x && from_x < (int)inside.y;
+        values[k] = is_seen ? *(const float4 *)(from + (k - REACH) * len) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    }
+    sum_along<WIDTH>(sums, map, values);
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++)
+        *(float4 *)(lines + c * line_len + 4 * thread) = sums[c];
+    for (int c = thread; c < COLUMNS; c += num_threads)
+        lines[c * line_len + len] = 0.0f;
+    __syncthreads();
+    if (!is_row)
+        return;
+    // Every num_threads-th place, one after the other: neighbouring threads read and write neighbouring ones.
+    for (int place = thread; place < len; place += num_threads) {
+        const int z = z_of[place];
+        int at[WIDTH];
 #pragma unroll
         for (int k = 0; k < WIDTH; k++) {
             const int from_z = z + k - REACH;
-            at[j][k] = z >= 0 && from_z >= 0 && from_z < (int)map.nz ? (int)places[from_z] : len;
+            at[k] = z >= 0 && from_z >= 0 && from_z < (int)map.nz ? (int)places[from_z] : len;
         }
-    }
-    if (thread < 2)
-        lines[thread * line_len + len] = 0.0f;
-    float4 sums[WIDTH];
+        float *const to = out + ((size_t)y * map.nx + first_x) * len + place;
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++)
-        sums[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    Fetched values(x + (size_t)y * map.nx * len + 4 * thread, len, first_x - REACH, inside.x, inside.y);
-    for (int from_x = first_x - REACH; from_x < end_x + REACH; from_x++) {
-        add_to<WIDTH>(sums, map, values.next(from_x));
-        const int at_x = from_x - REACH;
-        if (at_x < first_x)
-            continue;
-        float *const line = lines + (at_x & 1) * line_len;
-        *(float4 *)(line + 4 * thread) = sums[0];
-        __syncthreads();
-        const bool is_seen = !map.is_last || (at_x >= (int)inside.x && at_x < (int)inside.y);
-#pragma unroll
-        for (int j = 0; j < 4; j++) {
+        for (int c = 0; c < COLUMNS; c++) {
             float sum = 0.0f;
 #pragma unroll
             for (int k = 0; k < WIDTH; k++)
-                sum += map.z_weights[MAX_WIDTH / 2 - REACH + k] * line[at[j][k]];
-            if (is_row)
-                to[at_x * len + thread + j * num_threads] = is_seen ? sum : 0.0f;
+                sum += map.z_weights[FIRST + k] * lines[c * line_len + at[k]];
+            const bool is_seen = !map.is_last || (first_x + c >= (int)inside.x && first_x + c < (int)inside.y);
+            if (first_x + c < (int)map.nx)
+                to[c * len] = is_seen ? sum : 0.0f;
         }
     }
 }
 
-// out = x summed along x, then along z, of an image whose values outside the field of view count as 0. A block has all places of a
-// column, and some rows, each of which walks along x. z_of has the z of each place of a column, -1 of one that has none; places those of
-// all z. All values of out are written.
+// out = x summed along x, then along z, of an image whose values outside the field of view count as 0. A block has all places of
+// COLUMNS columns of some rows. z_of has the z of each place of a column, -1 of one that has none; places those of all z. All values
+// of out are written.
 extern "C" __global__ void __launch_bounds__(MAX_THREADS)
     along_x_and_z(float *out, const float *x, const int *z_of, const unsigned *places, const uint2 *fov_rows, ColumnsShape map)
 {
     if (map.width <= 5)
         sum_x_and_z<5>(out, x, z_of, places, fov_rows, map);
-    else if (map.width <= 9)
-        sum_x_and_z<9>(out, x, z_of, places, fov_rows, map);
     else
-        sum_x_and_z<MAX_WIDTH>(out, x, z_of, places, fov_rows, map);
+        sum_x_and_z<MAX_COLUMNS_WIDTH>(out, x, z_of, places, fov_rows, map);
 }
 
 template <int WIDTH>
@@ -345,47 +319,43 @@ __device__ __forceinline__ void sum_y(float *out, const float *x, const int *z_o
     clear_tail(out, map);
     if (index >= row_len)
         return;
-    const int at_x = index / map.column_len;
-    const int first_y = blockIdx.y * map.num_outputs, end_y = min(first_y + (int)map.num_outputs, (int)map.ny);
-    float4 sums[WIDTH];
-#pragma unroll
-    for (int k = 0; k < WIDTH; k++)
-        sums[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    const int at_x = index / map.column_len, first_y = blockIdx.y * COLUMNS;
     bool is_voxel[4];
 #pragma unroll
     for (int j = 0; j < 4; j++)
         is_voxel[j] = z_of[place + j] >= 0;
-    Fetched values(x + index, row_len, first_y - REACH, 0, map.ny);
-    for (int from_y = first_y - REACH; from_y < end_y + REACH; from_y++) {
-        float4 now = values.next(from_y);
-        if (map.is_first) {
-            const uint2 inside = fov_rows[min(max(from_y, 0), (int)map.ny - 1)];
-            const bool is_seen = at_x >= (int)inside.x && at_x < (int)inside.y;
-            now.x = is_seen && is_voxel[0] ? now.x : 0.0f;
-            now.y = is_seen && is_voxel[1] ? now.y : 0.0f;
-            now.z = is_seen && is_voxel[2] ? now.z : 0.0f;
-            now.w = is_seen && is_voxel[3] ? now.w : 0.0f;
-        }
-        add_to<WIDTH>(sums, map, now);
-        const int y = from_y - REACH;
-        if (y < first_y)
+    float4 sums[COLUMNS];
+    float4 values[COLUMNS + WIDTH - 1];
+#pragma unroll
+    for (int k = 0; k < COLUMNS + WIDTH - 1; k++) {
+        const int y = first_y + k - REACH;
+        bool is_seen = y >= 0 && y < (int)map.ny;
+        if (map.is_first && is_seen)
+            is_seen = at_x >= (int)fov_rows[y].x && at_x < (int)fov_rows[y].y;
+        values[k] = is_seen ? *(const float4 *)(x + y * row_len + index) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (map.is_first)
+            values[k] = masked(values[k], is_voxel);
+    }
+    sum_along<WIDTH>(sums, map, values);
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        const int y = first_y + c;
+        if (y >= (int)map.ny)
             continue;
         const uint2 inside = fov_rows[y];
         const bool is_seen = !map.is_last || (at_x >= (int)inside.x && at_x < (int)inside.y);
-        *(float4 *)(out + y * row_len + index) = is_seen ? sums[0] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        *(float4 *)(out + y * row_len + index) = is_seen ? sums[c] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     }
 }
 
-// out = x summed along y; one thread for four places of num_outputs columns. All values of out are written.
+// out = x summed along y; one thread for four places of COLUMNS columns. All values of out are written.
 extern "C" __global__ void __launch_bounds__(MAX_THREADS)
     along_y(float *out, const float *x, const int *z_of, const uint2 *fov_rows, ColumnsShape map)
 {
     if (map.width <= 5)
         sum_y<5>(out, x, z_of, fov_rows, map);
-    else if (map.width <= 9)
-        sum_y<9>(out, x, z_of, fov_rows, map);
     else
-        sum_y<MAX_WIDTH>(out, x, z_of, fov_rows, map);
+        sum_y<MAX_COLUMNS_WIDTH>(out, x, z_of, fov_rows, map);
 }
 
 // out[c][z] = sum of w x[c'][z] over the terms of column c; one thread for each voxel

@@ -16,12 +16,11 @@ const OUTPUTS: usize = 4;
 /// Weights of a uniform map at most, as in the kernel.
 const MAX_WIDTH: usize = 17;
 
-/// Threads of a block of maps of columns, which have four places each, and at most, as in the kernel.
-const THREADS: u32 = 128;
-const MAX_THREADS: u32 = 256;
-
-/// Columns of a thread along x or y, of maps of columns.
-const COLUMNS_OF_THREAD: u32 = 16;
+/// Outputs of a thread along x or y, of maps of columns, as in the kernel; its threads of a block, which have four places each; its
+/// weights along an axis at most.
+const COLUMNS: u32 = 4;
+const THREADS: u32 = 256;
+const MAX_COLUMNS_WIDTH: usize = 9;
 
 /// A map with its tables on a device.
 pub struct CudaVoxelMap {
@@ -108,34 +107,33 @@ fn of_columns(maps: &[VoxelMap]) -> Option<Vec<(ColumnsShape, bool)>> {
     let places = maps.first()?.from();
     let [nx, ny, nz] = places.size.map(|num| num as u32);
     let column_len = places.along[0].get(1).copied().unwrap_or(0);
-    if !places.z_is_fastest() || column_len == 0 || column_len % 4 != 0 || column_len > 4 * MAX_THREADS {
+    if !places.z_is_fastest() || column_len == 0 || column_len % 4 != 0 || column_len > 4 * THREADS {
         return None;
     }
-    let mut weights: [Option<[f32; MAX_WIDTH]>; 3] = [None; 3];
+    let mut weights: [Option<[f32; MAX_COLUMNS_WIDTH]>; 3] = [None; 3];
     let mut width = 1;
     for map in maps {
         let VoxelMap::AlongAxis(AlongAxis { axis, from, to, band, .. }) = map else { return None };
         let is_about_each = band.first.first() == Some(&-((band.width / 2) as i32)) && band.width % 2 == 1;
-        if from != to || band.varies != Varies::Nowhere || band.width > MAX_WIDTH || !is_about_each {
+        if from != to || band.varies != Varies::Nowhere || band.width > MAX_COLUMNS_WIDTH || !is_about_each {
             return None;
         }
-        let mut row = [0.0; MAX_WIDTH];
-        let start = MAX_WIDTH / 2 - band.width / 2;
+        let mut row = [0.0; MAX_COLUMNS_WIDTH];
+        let start = MAX_COLUMNS_WIDTH / 2 - band.width / 2;
         row[start..start + band.width].copy_from_slice(&band.weights);
         if weights[*axis].replace(row).is_some() {
             return None;
         }
         width = width.max(band.width as u32);
     }
-    let mut alone = [0.0; MAX_WIDTH];
-    alone[MAX_WIDTH / 2] = 1.0;
+    let mut alone = [0.0; MAX_COLUMNS_WIDTH];
+    alone[MAX_COLUMNS_WIDTH / 2] = 1.0;
     let shape = |weights, z_weights, [is_first, is_last]: [bool; 2]| ColumnsShape {
         nx,
         ny,
         nz,
         column_len,
         array_len: places.len as u32,
-        num_outputs: COLUMNS_OF_THREAD,
         width,
         is_first: u32::from(is_first),
         is_last: u32::from(is_last),
@@ -248,10 +246,10 @@ impl CudaVoxelMap {
                 kernels.along_axis_uniform.launch(stream, shape_of_launch, out, x, fov_rows, shape)
             }
             Table::Columns { shape, is_along_y, z_of, places, fov_rows } => {
-                let ColumnsShape { nx, ny, column_len, num_outputs, .. } = *shape;
+                let ColumnsShape { nx, ny, column_len, .. } = *shape;
                 if *is_along_y {
                     let shape_of_launch = LaunchConfig {
-                        grid_dim: (blocks((nx * column_len / 4) as usize, THREADS), ny.div_ceil(num_outputs), 1),
+                        grid_dim: (blocks((nx * column_len / 4) as usize, THREADS), ny.div_ceil(COLUMNS), 1),
                         block_dim: (THREADS, 1, 1),
                         shared_mem_bytes: 0,
                     };
@@ -259,10 +257,10 @@ impl CudaVoxelMap {
                 }
                 let rows = (4 * THREADS / column_len).max(1);
                 let shape_of_launch = LaunchConfig {
-                    grid_dim: (nx.div_ceil(num_outputs), ny.div_ceil(rows), 1),
+                    grid_dim: (nx.div_ceil(COLUMNS), ny.div_ceil(rows), 1),
                     block_dim: (column_len / 4, rows, 1),
-                    // (Two columns of each row, with zeros behind.)
-                    shared_mem_bytes: size_of::<f32>() as u32 * rows * 2 * (column_len + 4),
+                    // (Sums along x, with zeros behind each column.)
+                    shared_mem_bytes: size_of::<f32>() as u32 * rows * COLUMNS * (column_len + 4),
                 };
                 kernels.along_x_and_z.launch(stream, shape_of_launch, out, x, z_of, places, fov_rows, shape)
             }
@@ -309,16 +307,16 @@ mod tests {
         let shapes = of_columns(&[along(2, &narrow), along(0, &narrow), along(1, &wide)]).unwrap();
         let [(x_and_z, false), (y, true)] = shapes[..] else { panic!("{shapes:?}") };
         assert_eq!((x_and_z.column_len, x_and_z.width, x_and_z.is_last, y.is_last), (16, 7, 0, 1));
-        assert_eq!([&x_and_z.weights[7..10], &x_and_z.z_weights[7..10], &y.weights[5..12]], [&narrow[..], &narrow, &wide]);
+        assert_eq!([&x_and_z.weights[3..6], &x_and_z.z_weights[3..6], &y.weights[1..8]], [&narrow[..], &narrow, &wide]);
         // Along z alone nothing is done along x.
         let shapes = of_columns(&[along(2, &narrow)]).unwrap();
-        assert_eq!((shapes.len(), shapes[0].0.weights[8], shapes[0].0.weights.iter().sum::<f32>()), (1, 1.0, 1.0));
+        assert_eq!((shapes.len(), shapes[0].0.weights[4], shapes[0].0.weights.iter().sum::<f32>()), (1, 1.0, 1.0));
         assert_eq!(z_of(&places, 16), [-1, 0, 2, 4, 6, -1, -1, -1, -1, 1, 3, 5, -1, -1, -1, -1]);
         let [(y, true)] = of_columns(&[along(1, &wide)]).unwrap()[..] else { panic!("along y alone") };
         assert_eq!((y.is_first, y.is_last, x_and_z.is_first), (1, 1, 1));
         // Twice along an axis, a width without a kernel, another order.
         assert!(of_columns(&[along(2, &narrow), along(2, &narrow)]).is_none());
-        assert!(of_columns(&[along(2, &narrow), along(0, &[1.0 / 19.0; 19])]).is_none());
+        assert!(of_columns(&[along(2, &narrow), along(0, &[1.0 / 11.0; 11])]).is_none());
         let volume = Arc::new(Voxels::new(grid, fov).places());
         assert!(of_columns(&[map(&volume, 2, &narrow), map(&volume, 0, &narrow)]).is_none());
     }
