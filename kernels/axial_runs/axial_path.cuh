@@ -476,17 +476,16 @@ __device__ __forceinline__ float value_at(const Plan &plan, const float *column,
 
 // d_z = x_z - x_{z+1} for every column, x beyond the last z and below the first being zero. The classes of a place lie side by
 // side: a lane reads them at once.
-extern "C" __global__ void difference(const float *x, float *d, int lanes, unsigned long long len)
+extern "C" __global__ void difference(const float *x, float *d, unsigned lanes, unsigned len)
 {
-    const unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= len)
         return;
-    const int place = (int)(i % lanes);
-    const int c = (int)(i / lanes % CLASSES);
+    const unsigned of_class = i / lanes, place = i - of_class * lanes, c = of_class % CLASSES;
     float above = 0.0f;
     if (c + 1 < CLASSES)
         above = x[i + lanes];
     else if (place + 1 < lanes)
-        above = x[i - (unsigned long long)(CLASSES - 1) * lanes + 1];
+        above = x[i - (CLASSES - 1) * lanes + 1];
     d[i - c * lanes - place + CLASSES * place + c] = x[i] - above;
 }

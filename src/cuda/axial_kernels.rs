@@ -102,8 +102,8 @@ impl AxialKernels {
     ) -> Result<(), CudaError> {
         let (stream, len) = (&backend.stream, x.len());
         match self {
-            Self::Whole(k) => k.difference.launch(stream, one_each(len), x, difference, lanes, len as u64),
-            Self::Tof(tof) => tof.kernels.difference.launch(stream, one_each(len), x, difference, lanes, len as u64),
+            Self::Whole(k) => k.difference.launch(stream, one_each(len), x, difference, lanes as u32, len as u32),
+            Self::Tof(tof) => tof.kernels.difference.launch(stream, one_each(len), x, difference, lanes as u32, len as u32),
         }
     }
 

@@ -222,6 +222,9 @@ impl Backend for CudaBackend {
     }
 
     fn fill<K: Kind>(&mut self, array: &mut CudaArray<K>, value: f32) -> Result<(), BackendError> {
+        if value.to_bits() == 0 {
+            return Ok(self.clear(array)?);
+        }
         let len = array.len();
         Ok(self.kernels.arrays.fill.launch(&self.stream, one_each(len), &mut array.0, value, len as u64)?)
     }

@@ -37,14 +37,14 @@ impl Plan {
     /// Returns the plan, or a quick one.
     pub fn new(quick: bool, data: &Path) -> Self {
         Self {
-            version: 2,
+            version: 3,
             quick,
             data: data.to_owned(),
             reference_epochs: if quick { 20 } else { 400 },
             epochs: if quick { 10 } else { 40 },
             bsrem_epochs: if quick { 10 } else { 100 },
-            first_steps: if quick { vec![1.0] } else { vec![0.5, 1.0, 2.0] },
-            relaxations: if quick { vec![0.05] } else { vec![0.02, 0.05, 0.1] },
+            first_steps: if quick { vec![1.0] } else { vec![0.25, 0.5, 1.0] },
+            relaxations: if quick { vec![0.05] } else { vec![0.05, 0.1, 0.2] },
         }
     }
 

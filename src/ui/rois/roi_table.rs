@@ -242,13 +242,14 @@ impl Cell {
 
     fn show(&self, head: &str, roi: &str, ui: &mut Ui) {
         let response = ui.add(egui::Label::new(RichText::new(&self.text).small()).extend());
-        // The accessible name of numbers that may be missing contains column and region.
-        if let "recovery" | "CNR" | "mean" = head {
-            let head = match head {
-                "recovery" => "Recovery",
-                "mean" => "Mean",
-                head => head,
-            };
+        // The accessible name of numbers that may be missing, and of means with their deviation, contains column and region.
+        let head = match head {
+            "recovery" => Some("Recovery"),
+            "CNR" => Some("CNR"),
+            "mean" if self.text.contains('±') => Some("Mean"),
+            _ => None,
+        };
+        if let Some(head) = head {
             let label = format!("{head} of {roi}: {}", self.text);
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
         }

@@ -137,7 +137,7 @@ fn replicates_ui(replicates: &mut Option<usize>, ui: &mut Ui) {
                 name(&response, "Error bars");
                 response.on_hover_text(help);
             }
-            None => _ = ui.label("off").on_hover_text(help),
+            None => _ = ui.label("no replicates").on_hover_text(help),
         }
     });
     ui.end_row();
