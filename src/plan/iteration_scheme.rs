@@ -74,6 +74,10 @@ impl IterationScheme {
         can_continue: false,
     };
 
+    /// Scheme of a sweep whose projections are all in the image, which every step improves.
+    pub const LEAST_SQUARES: IterationScheme =
+        IterationScheme { counted: "iteration", by_iteration: true, can_continue: true, ..IterationScheme::PROJECTIONS };
+
     /// Scheme of images of another program: every step shows the next one.
     pub const IMAGES: IterationScheme = IterationScheme {
         counted: "image",

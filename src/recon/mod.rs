@@ -15,11 +15,13 @@ mod model;
 mod penalty;
 mod post_filter;
 mod problem;
+mod reference;
 mod shared;
 mod slabs;
 mod spec;
 mod stage;
 mod stitch;
+mod tv;
 mod watched;
 
 use std::sync::Arc;
@@ -55,6 +57,7 @@ pub use slabs::{SlabAlgorithm, slabs};
 pub use spec::{Additions, AlgorithmSpec, StartImages, algorithm};
 pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
+pub use tv::{Lattice, PrimalStep, PrimalSums, SweepModel, TotalVariation, TotalVariationKernels, TvImages, TvSettings};
 pub use watched::RaceReport;
 
 /// Report of one step.
@@ -179,6 +182,11 @@ pub trait Algorithm: Send {
     /// Returns true if no step is possible before more data arrive.
     fn is_waiting(&self) -> bool {
         false
+    }
+
+    /// Returns why no further step changes the image, as a clause; `None` as long as steps do, and of algorithms that do not converge.
+    fn converged(&self) -> Option<String> {
+        None
     }
 
     /// Copies the current image into a volume of the run's grid.

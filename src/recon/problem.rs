@@ -78,6 +78,9 @@ pub enum DataProblem {
         /// Projections that are needed.
         needed: usize,
     },
+    /// Projections without any signal at the frequencies of the image.
+    #[error("the projections are zero at all frequencies of the image: there is nothing to reconstruct")]
+    NoSignal,
     /// Continuous-wave data without a reference spectrum.
     #[error(
         "these are continuous-wave spectra, which are deconvolved with the probe's spectrum measured without a gradient: open that \
@@ -175,6 +178,12 @@ pub enum SettingsProblem {
     /// Steps of no projection.
     #[error("a step needs at least one projection; it was given none")]
     NoProjections,
+    /// A strength of total variation that is not positive.
+    #[error("invalid strength {0} of total variation: expected a number above 0")]
+    TvStrength(f64),
+    /// A mask without a voxel.
+    #[error("the mask has no value above 0: no voxel would be reconstructed")]
+    EmptyMask,
     /// A cut-off that is out of range.
     #[error("invalid cut-off {0}: expected a fraction of the frequencies above 0 and at most 1")]
     Cutoff(f64),

@@ -165,6 +165,11 @@ impl Run {
         self.algorithm.is_waiting()
     }
 
+    /// Returns why no further step changes the image, if none does.
+    pub fn converged(&self) -> Option<String> {
+        self.algorithm.converged()
+    }
+
     /// Passes new data to the algorithm.
     pub fn receive_data(&mut self) -> Result<(), Failure> {
         self.end_with_list();
@@ -309,7 +314,7 @@ impl Run {
     /// The algorithm has no such settings, or refuses them; the error is a sentence.
     pub fn set_tuning(&mut self, tuning: AscentTuning) -> Result<(), String> {
         let Some(before) = self.algorithm.tuning() else {
-            return Err("only svrg and bsrem have a penalty and a step size; they stay as they are".into());
+            return Err("only svrg, bsrem and tv have a strength that can change during a run; it stays as it is".into());
         };
         let AscentTuning { strength, gamma, step_factor } = tuning;
         if !(strength >= 0.0 && gamma >= 0.0 && step_factor > 0.0 && (strength + gamma + step_factor).is_finite()) {

@@ -8,9 +8,9 @@ use super::threads::num_cores;
 use crate::data::Study;
 use crate::operator::Accumulation;
 use crate::plan::{
-    AUTO, AccumulationSpan, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord, EmRecord, FbpRecord,
-    FrameRecord, GAMMA, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, Progress, ProjectorRecord, Provenance,
-    RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use, rays_of_a_pair,
+    AUTO, AccumulationSpan, AlgorithmChoice, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord,
+    EmRecord, FbpRecord, FrameRecord, GAMMA, ImageKind, ImageRecord, LAMBDA, MatrixRecord, ObjectiveRecord, Progress,
+    ProjectorRecord, Provenance, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use, rays_of_a_pair,
 };
 use crate::recon::{AscentReport, AscentTuning, Explained, RaceReport};
 
@@ -169,6 +169,7 @@ impl RunRecord {
         let settings = &self.info.job.settings;
         let entry = settings.algorithm.entry();
         let is_fbp = settings.algorithm.stages().is_some();
+        let is_tv = settings.algorithm == AlgorithmChoice::TV;
         let explained = self.explained_by(subiteration);
         let em = EmRecord {
             subsets: self.info.num_subsets,
@@ -186,11 +187,14 @@ impl RunRecord {
         if let Some(AscentTuning { strength, gamma, .. }) =
             ascent.as_ref().and_then(|ascent| Some(ascent.switched.last()?.tuning))
         {
-            parameters = parameters.with_number(&BETA, Some(strength)).with_number(&GAMMA, Some(gamma));
+            parameters = match is_tv {
+                true => parameters.with_number(&LAMBDA, Some(strength)),
+                false => parameters.with_number(&BETA, Some(strength)).with_number(&GAMMA, Some(gamma)),
+            };
         }
         AlgorithmRecord {
             name: entry.key.to_owned(),
-            em: (!is_fbp).then_some(em),
+            em: (!is_fbp && !is_tv).then_some(em),
             fbp: is_fbp.then_some(fbp),
             ascent,
             replicates: settings.replicates,

@@ -207,7 +207,8 @@ impl Solver {
         let num_halved = report.ascent.map_or(0, |ascent| ascent.num_halved);
         let is_new_halved = num_halved > 0 && !std::mem::replace(&mut run.has_reported_halved, true);
         let (course, is_first_iteration) = (run.course, run.iteration == 0 || run.subiteration == 1);
-        let rule_met = run.stop_watch.add(&iterate, &run.rois.rois);
+        let converged = run.converged().map(|text| format!("converged after iteration {}: {text}", report.iteration));
+        let rule_met = run.stop_watch.add(&iterate, &run.rois.rois).or(converged);
         self.send(EventKind::Iterate(Box::new(iterate)));
         if is_new_impossible {
             self.send(EventKind::Notice(impossible_bins(num_unexplained, course, is_first_iteration)));

@@ -62,4 +62,5 @@ mod teams;
 mod tof_lists;
 mod tof_sinograms;
 mod tubes;
+mod tv;
 mod two_types;

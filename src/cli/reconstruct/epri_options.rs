@@ -22,6 +22,10 @@ pub struct EpriOptions {
     #[arg(long, value_name = "DEG", value_parser = phase)]
     pub phase: Option<PhaseChoice>,
 
+    /// Total variation: image file whose positive voxels are reconstructed; the others stay 0.
+    #[arg(long, value_name = "FILE")]
+    pub mask: Option<PathBuf>,
+
     /// Implementation of single-stage backprojection: fast, or paper (double precision, in the order of Qiao et al. 2015).
     ///
     /// Default: fast.

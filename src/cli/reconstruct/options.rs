@@ -278,6 +278,7 @@ impl ReconstructOptions {
             .flatten()
             .chain(&self.add_attenuation)
             .chain(&self.epri.reference)
+            .chain(&self.epri.mask)
             .cloned()
             .chain(self.parameters.kappa());
         [measured].into_iter().chain(multiplicative).chain(additive).chain(of_petric.into_iter().flatten()).chain(named)
@@ -361,7 +362,8 @@ impl ReconstructOptions {
         let rule = rule.filter(|_| algorithm.entry().has_subsets);
         let suited = rule.map_or(1, |rule| rule.num_subsets_of(algorithm));
         let num_subsets = self.subsets.map_or(suited, |n| n as usize);
-        [num_subsets, self.iterations.map_or_else(|| default_num_iterations(num_subsets), |n| n as usize)]
+        let suited = || algorithm.default_iterations().unwrap_or_else(|| default_num_iterations(num_subsets));
+        [num_subsets, self.iterations.map_or_else(suited, |n| n as usize)]
     }
 
     /// Returns the options of the frame of this number.
@@ -444,12 +446,13 @@ impl ReconstructOptions {
     ) -> CliResult<RunSettings> {
         let init = self.init.as_deref().map(read_volume).transpose()?;
         let kappa = self.parameters.kappa().map(|path| read_volume(&path)).transpose()?;
+        let mask = self.epri.mask.as_deref().map(read_volume).transpose()?;
         let grid = match (grid(&self.image, &base.grid)?, &init) {
             (Some(grid), _) => grid,
             (None, Some((init, _))) => init.grid.clone(),
             (None, None) => base.grid.clone(),
         };
-        [&init, &kappa].into_iter().flatten().for_each(|(_, found)| notices::print(found));
+        [&init, &kappa, &mask].into_iter().flatten().for_each(|(_, found)| notices::print(found));
         let projector = &self.projector;
         let algorithm = self.algorithm.unwrap_or(base.algorithm);
         let [num_subsets, num_iterations] = self.subsets_and_iterations(base.subset_rule, algorithm);
@@ -476,6 +479,7 @@ impl ReconstructOptions {
             },
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)).or(base.init),
+            mask: mask.map(|(volume, _)| Arc::new(volume)),
             kappa: kappa.map(|(volume, _)| Arc::new(volume)).or(base.kappa),
             replicates: self.replicates.settings(self.uptake.duration_secs),
             ..base

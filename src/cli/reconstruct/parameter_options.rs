@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
-use crate::plan::{ALGORITHMS, AlgorithmEntry, DataKind, KAPPA, KAPPA_OF_FILE, Parameter, Parameters, Traits, Value};
+use crate::plan::{ALGORITHMS, AlgorithmEntry, DataKind, KAPPA, KAPPA_OF_FILE, Kind, Parameter, Parameters, Traits, Value, YES};
 use crate::report::distinct;
 
 /// Values of the parameters of algorithms.
@@ -35,12 +35,15 @@ fn option(parameter: &'static Parameter) -> Arg {
         Err(_) if parameter.key == KAPPA.key => Ok(Value::Name(text.to_owned())),
         value => value.map_err(|_| format!("expected {}", parameter.expected())),
     };
-    Arg::new(parameter.key)
+    let is_switch = matches!(parameter.kind, Kind::Choice { choices, .. } if choices().iter().any(|choice| choice.key == YES));
+    let arg = Arg::new(parameter.key)
         .long(parameter.key.replace('_', "-"))
         .value_name(parameter.key.to_uppercase())
         .help(parameter.help)
         .long_help(format!("{}.\n\n{}", parameter.help, parameter.details))
-        .value_parser(parse)
+        .value_parser(parse);
+    // `--positivity` and `--positivity=yes` are the same.
+    if is_switch { arg.num_args(0..=1).require_equals(true).default_missing_value(YES) } else { arg }
 }
 
 impl ParameterOptions {

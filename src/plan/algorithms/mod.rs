@@ -5,4 +5,5 @@ pub mod parameters;
 pub mod penalised;
 pub mod registry;
 pub mod research;
+pub mod total_variation;
 pub mod traits;

@@ -6,6 +6,7 @@ use strum::VariantArray as _;
 
 use super::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters};
 use super::penalised::{BSREM_PARAMETERS, PRIOR, SVRG_PARAMETERS, bsrem, svrg};
+use super::total_variation::{NUM_ITERATIONS, TV_PARAMETERS, tv_settings};
 use super::traits::{DataKind, Traits};
 use crate::operator::Interpolation;
 use crate::recon::{AlgorithmSpec, AscentTuning, Baseline, FbpSettings, Filter, FilterSettings, PenaltySpec, SubsetOrder};
@@ -37,6 +38,8 @@ pub enum Method {
     Iterative(fn(&Parameters) -> AlgorithmSpec),
     /// Backprojection of the filtered projections of an EPRI acquisition.
     FilteredBackprojection(FbpMethod),
+    /// Least squares of an EPRI acquisition with total variation.
+    TotalVariation,
     /// Nothing is computed.
     AsRead,
 }
@@ -105,6 +108,15 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         has_subsets: false,
         parameters: FBP_PARAMETERS,
         method: Method::FilteredBackprojection(FbpMethod::Two),
+    },
+    AlgorithmEntry {
+        key: "tv",
+        label: "Total variation",
+        help: "Least squares with total variation: an image in pieces of one value that explains the spectra",
+        is_for: |data| data.kind == DataKind::Sweep,
+        has_subsets: false,
+        parameters: TV_PARAMETERS,
+        method: Method::TotalVariation,
     },
     AlgorithmEntry {
         key: "as-read",
@@ -238,7 +250,9 @@ impl AlgorithmChoice {
     /// Filtered backprojection in two stages.
     pub const FBP_MULTISTAGE: Self = Self(&ALGORITHMS[5]);
     /// Images of another program as they are.
-    pub const AS_READ: Self = Self(&ALGORITHMS[6]);
+    pub const AS_READ: Self = Self(&ALGORITHMS[7]);
+    /// Least squares with total variation.
+    pub const TV: Self = Self(&ALGORITHMS[6]);
     /// Stochastic variance-reduced gradients.
     pub const SVRG: Self = Self(&ALGORITHMS[2]);
     /// Block-sequential regularised expectation maximisation.
@@ -267,7 +281,13 @@ impl AlgorithmChoice {
     /// Returns penalty and step size at the begin of a run with these parameters; `None` of an algorithm that does not climb, and
     /// where the run finds the strength.
     pub fn tuning(self, parameters: &Parameters) -> Option<AscentTuning> {
-        let Method::Iterative(spec) = self.0.method else { return None };
+        let spec = match self.0.method {
+            Method::Iterative(spec) => spec,
+            Method::TotalVariation => {
+                return Some(AscentTuning { strength: tv_settings(parameters).strength, gamma: 0.0, step_factor: 1.0 });
+            }
+            Method::FilteredBackprojection(_) | Method::AsRead => return None,
+        };
         match spec(parameters) {
             AlgorithmSpec::Em { .. } => None,
             AlgorithmSpec::Ascent { penalty: PenaltySpec { strength, gamma, .. }, .. } => {
@@ -285,15 +305,20 @@ impl AlgorithmChoice {
     pub fn has_replicates(self) -> bool {
         match self.0.method {
             Method::Iterative(spec) => matches!(spec(&Parameters::default()), AlgorithmSpec::Em { .. }),
-            Method::FilteredBackprojection(_) | Method::AsRead => false,
+            Method::FilteredBackprojection(_) | Method::TotalVariation | Method::AsRead => false,
         }
+    }
+
+    /// Returns the default number of iterations, of one without a rule of its own for the number of its subsets.
+    pub fn default_iterations(self) -> Option<usize> {
+        matches!(self.0.method, Method::TotalVariation).then_some(NUM_ITERATIONS)
     }
 
     /// Returns the number of its stages, of filtered backprojection.
     pub fn stages(self) -> Option<FbpMethod> {
         match self.0.method {
             Method::FilteredBackprojection(stages) => Some(stages),
-            Method::Iterative(_) | Method::AsRead => None,
+            Method::Iterative(_) | Method::TotalVariation | Method::AsRead => None,
         }
     }
 

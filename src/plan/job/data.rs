@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::acquisition::{Acquisition, ListAcquisition};
 use crate::data::{AttenuationMap, Counts, EventList, ImageSeries, PairCounts};
+use crate::plan::algorithms::registry::AlgorithmChoice;
 use crate::plan::algorithms::traits::{DataKind, Traits};
 use crate::plan::iteration_scheme::IterationScheme;
 
@@ -52,9 +53,10 @@ impl Data {
         }
     }
 
-    /// Returns the iteration scheme of a run with them.
-    pub fn iteration_scheme(&self) -> IterationScheme {
+    /// Returns the iteration scheme of a run with them and this algorithm.
+    pub fn iteration_scheme(&self, algorithm: AlgorithmChoice) -> IterationScheme {
         match self {
+            Data::Sweep(_) if algorithm == AlgorithmChoice::TV => IterationScheme::LEAST_SQUARES,
             Data::Counts(_) => IterationScheme::ITERATIONS,
             Data::Events { growing: None, .. } => IterationScheme::EVENTS,
             Data::Events { growing: Some(_), .. } => IterationScheme::ARRIVING_EVENTS,

@@ -63,7 +63,7 @@ impl Job {
 
     /// Returns what its steps are called and counted by.
     pub fn iteration_scheme(&self) -> IterationScheme {
-        self.data().iteration_scheme()
+        self.data().iteration_scheme(self.settings.algorithm)
     }
 
     /// Returns the full iterations to do; of what may grow one, which is all of it.

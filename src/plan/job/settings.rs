@@ -82,6 +82,9 @@ pub struct RunSettings {
     /// κ of a penalty with the weights of a file.
     #[serde(skip)]
     pub kappa: Option<Arc<Volume>>,
+    /// Voxels that total variation reconstructs, where it is positive; `None` = all.
+    #[serde(skip)]
+    pub mask: Option<Arc<Volume>>,
     /// Frame of list-mode data whose events are reconstructed, ms; `None` = all events read.
     pub frame_ms: Option<Range<u32>>,
     /// Replicates for error bars; `None` = none.
@@ -173,6 +176,7 @@ impl RunSettings {
             num_threads: None,
             init: None,
             kappa: None,
+            mask: None,
             frame_ms: None,
             replicates: None,
         }
@@ -202,7 +206,7 @@ impl RunSettings {
     pub(in crate::plan) fn spec(&self) -> Result<AlgorithmSpec, SetupProblem> {
         match self.algorithm.entry().method {
             Method::Iterative(spec) => Ok(spec(&self.parameters)),
-            Method::FilteredBackprojection(_) | Method::AsRead => {
+            Method::FilteredBackprojection(_) | Method::TotalVariation | Method::AsRead => {
                 Err(SetupProblem::Algorithm { algorithm: self.algorithm.key(), suitable: vec!["osem", "mlem"] })
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
 use crate::algebra::{Host, PeerGroup, RingBasis, Simd};
-use crate::data::{ResponseMatrix, Volume};
+use crate::data::{ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::montecarlo::{AllThreads, HistorySimulator, Response, ResponsePart, ResponseTally, RingDetector};
 use crate::operator::{
@@ -21,7 +21,7 @@ use crate::plan::projector::programs::{PlaneProgram, PlaneSystem, ProgramOn};
 use crate::plan::projector::registry::projector as projector_entry;
 use crate::plan::projector::ring_functions::RingFunctions;
 use crate::plan::projector::system::{MATRIX_ACCUMULATION, OperatorSystem, System, host_threads};
-use crate::recon::Algorithm;
+use crate::recon::{Algorithm, TotalVariation, TvImages, TvSettings};
 use crate::task::Task;
 
 /// The CPU.
@@ -63,6 +63,16 @@ impl Platform for HostPlatform {
             (FbpMethod::Two, PlaneKernel::Fast) => planes_on_host(MultiStage::new(grid), host_threads()),
             (FbpMethod::Two, PlaneKernel::Paper) => return None,
         }))
+    }
+
+    fn total_variation(
+        &mut self,
+        sweep: &Sweep,
+        grid: &Grid,
+        settings: TvSettings,
+        images: TvImages,
+    ) -> Result<Box<dyn Algorithm>, SetupError> {
+        Ok(Box::new(TotalVariation::new(Host, sweep, &[], grid, settings, images)?))
     }
 
     fn list_algorithm(&mut self, recipe: &ListRecipe, team: PeerGroup) -> Result<Box<dyn Algorithm>, SetupError> {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use self::recipes::{EventRecipe, ListRecipe};
 use crate::algebra::{PeerGroup, RingBasis, Simd};
-use crate::data::{ResponseMatrix, Volume};
+use crate::data::{ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::montecarlo::{HistorySimulator, Response, ResponsePart, RingDetector};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence};
@@ -25,7 +25,7 @@ use crate::plan::projector::inputs::ProjectorInputs;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem};
 use crate::plan::projector::ring_functions::RingFunctions;
 use crate::plan::projector::system::System;
-use crate::recon::Algorithm;
+use crate::recon::{Algorithm, TvImages, TvSettings};
 use crate::task::Task;
 
 /// An open device. Its systems and algorithms own its arrays and programs; each of them takes the device with it, so that a
@@ -64,6 +64,20 @@ pub trait Platform: Send {
     /// The device failed.
     fn plane_system(&mut self, _program: &PlaneProgram, _grid: Grid) -> Option<Result<Box<dyn PlaneSystem>, OperatorError>> {
         None
+    }
+
+    /// Makes a reconstruction of a sweep with total variation.
+    ///
+    /// # Errors
+    /// Data or settings that do not suit, or the device failed.
+    fn total_variation(
+        &mut self,
+        _sweep: &Sweep,
+        _grid: &Grid,
+        _settings: TvSettings,
+        _images: TvImages,
+    ) -> Result<Box<dyn Algorithm>, SetupError> {
+        Err(self.lacks("total variation"))
     }
 
     /// Makes an algorithm that reconstructs single events, for the share of a member of a team.

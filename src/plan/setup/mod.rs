@@ -7,6 +7,7 @@ pub mod images;
 pub mod pairs;
 pub mod prepared;
 pub mod sweep;
+mod variation;
 
 use std::sync::Arc;
 

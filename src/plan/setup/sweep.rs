@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use super::prepared::Prepared;
+use super::variation;
 use crate::data::{Notice, Sweep};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, Interpolation, MultiStage, PlaneSampling};
-use crate::plan::algorithms::registry::{BLOCK, FbpMethod, fbp_settings};
+use crate::plan::algorithms::registry::{AlgorithmChoice, BLOCK, FbpMethod, fbp_settings};
 use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds, check_image};
@@ -28,6 +29,9 @@ pub(in crate::plan) fn prepare_on(
     task: &Task,
 ) -> Result<Prepared, SetupError> {
     let settings = &job.settings;
+    if settings.algorithm == AlgorithmChoice::TV {
+        return variation::prepare_on(device, job, acquisition);
+    }
     let program = check(acquisition, settings, device)?;
     let stages = program.stages;
     let sweep = acquisition.snapshot();
@@ -100,6 +104,9 @@ pub(in crate::plan) fn forecast_on(
     settings: &RunSettings,
     given_back: &[DeviceMemory],
 ) -> Result<Forecast, SetupError> {
+    if settings.algorithm == AlgorithmChoice::TV {
+        return variation::forecast_on(device, acquisition, settings, given_back);
+    }
     let program = check(acquisition, settings, device)?;
     let stages = program.stages;
     let (members, _) = choose_slabs(if stages == FbpMethod::Two { DeviceChoice::Cpu } else { device })?;
@@ -120,6 +127,9 @@ pub(super) fn trial_secs(
     settings: &RunSettings,
     task: &Task,
 ) -> Result<Option<f64>, SetupError> {
+    if settings.algorithm == AlgorithmChoice::TV {
+        return Ok(None);
+    }
     let program = check(acquisition, settings, device)?;
     let mut sweep = acquisition.snapshot();
     sweep.projections.truncate(block(&program, settings, sweep.num_complete()));

@@ -78,11 +78,11 @@ impl fmt::Display for AscentTuning {
 }
 
 impl AscentTuning {
-    /// Returns the values that differ from others as text.
-    pub fn changes_from(self, before: Self) -> String {
+    /// Returns the values that differ from others as text, with the symbol of the strength.
+    pub fn changes_from(self, before: Self, symbol: &str) -> String {
         let Self { strength, gamma, step_factor } = self;
         let changes = [
-            (strength != before.strength).then(|| format!("β {strength}")),
+            (strength != before.strength).then(|| format!("{symbol} {strength}")),
             (gamma != before.gamma).then(|| format!("γ {gamma}")),
             (step_factor != before.step_factor).then(|| format!("steps × {step_factor}")),
         ];

@@ -29,7 +29,8 @@ use super::baseline::BaselineFit;
 use super::{Baseline, Filter};
 use crate::data::{Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
 use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneSampling};
-use crate::recon::{DataProblem, ReconError, ReferenceProblem, SettingsProblem};
+use crate::recon::reference::reference_spectrum_at;
+use crate::recon::{DataProblem, ReconError, SettingsProblem};
 
 /// Filter and interpolation of projections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -104,7 +105,8 @@ impl ProjectionFilter {
                 return Err(DataProblem::NoReference.into());
             }
             SweepKind::ContinuousWave { reference: Some(reference), step_mt, .. } => {
-                let spectrum = spectrum_of(reference, *step_mt, len, sampling.centre, sampling.num_points)?;
+                let omegas: Vec<f64> = (0..len).map(|k| omega(k, len)).collect();
+                let spectrum = reference_spectrum_at(&omegas, reference, sweep, *step_mt)?;
                 let of_integrals: Vec<f64> = match form.space {
                     SweepSpace::Volume => (0..len).map(|k| form.response(omega(k, len).abs())).collect(),
                     SweepSpace::Slice(_) => form.kernel_response(len / 2, len, &*forward).iter().map(|value| value.re).collect(),
@@ -212,35 +214,6 @@ impl Form {
         }
         kernel
     }
-}
-
-/// Transform H of the probe's derivative spectrum at the frequencies of the transform, relative to t = 0. Both are measured at
-/// the same fields: the spectrum's middle belongs to the sample `centre` of a projection.
-fn spectrum_of(
-    reference: &ReferenceSpectrum,
-    step_mt: f64,
-    len: usize,
-    centre: f64,
-    num_points: usize,
-) -> Result<Vec<Complex<f64>>, ReconError> {
-    let unusable = |problem: ReferenceProblem| ReconError::from(DataProblem::Reference(problem));
-    let ratio = reference.step_mt / step_mt;
-    if !(ratio.is_finite() && ratio > 0.0) {
-        return Err(unusable(ReferenceProblem::NoStep));
-    }
-    if let Some(sample) = reference.values.iter().position(|value| !value.is_finite()) {
-        return Err(unusable(ReferenceProblem::Sample { sample, value: reference.values[sample] }));
-    }
-    if reference.values.iter().all(|&value| value == 0.0) {
-        return Err(unusable(ReferenceProblem::Zero));
-    }
-    let middle = if reference.values.len() == num_points { centre } else { (reference.values.len() / 2) as f64 };
-    let at = |k: usize| {
-        let omega = omega(k, len);
-        let term = |(j, &value): (usize, &f32)| Complex::from_polar(f64::from(value), -omega * ratio * (j as f64 - middle));
-        ratio * reference.values.iter().enumerate().map(term).sum::<Complex<f64>>()
-    };
-    Ok((0..len).into_par_iter().map(at).collect())
 }
 
 /// Response of the filter over H: a projection P = F(k)·H/step has F, the transform of the integrals, as P/H·step.

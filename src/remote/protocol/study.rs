@@ -41,9 +41,10 @@ pub fn remote_settings(job: &Job) -> Result<(StudyId, Box<RunSettings>), &'stati
     if data.growing_list().is_some() || data.sweep().is_some_and(|acquisition| !acquisition.is_over()) {
         return Err("files that are still being written are not reconstructed remotely");
     }
-    if job.settings.tubes.is_some() || job.settings.init.is_some() || job.settings.kappa.is_some() {
+    if job.settings.tubes.is_some() || job.settings.init.is_some() || job.settings.kappa.is_some() || job.settings.mask.is_some()
+    {
         return Err(
-            "tubes of response, start images and κ that are here are not used there: choose another projector, start from 1, or κ auto",
+            "tubes of response, start images, masks and κ that are here are not used there: choose another projector, start from 1, or κ auto",
         );
     }
     Ok((study_of(job)?, job.settings.clone()))
@@ -97,7 +98,8 @@ impl StartedRun {
     pub fn of(study: StudyId, info: StartInfo, num_threads: usize) -> Self {
         let StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, mut job, .. } = info;
         // Tubes and images stay on the server.
-        (job.settings.tubes, job.settings.init, job.settings.kappa) = (None, None, None);
+        (job.settings.tubes, job.settings.init) = (None, None);
+        (job.settings.kappa, job.settings.mask) = (None, None);
         job.settings.num_threads.get_or_insert(num_threads);
         let (accumulations, settings) = (accumulations.to_vec(), job.settings);
         Self { study, device, projector, num_subsets, accumulation, accumulations, estimate, settings }

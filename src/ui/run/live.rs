@@ -10,7 +10,7 @@ use super::thinning::limit;
 use crate::data::{Modality, Roi};
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
-use crate::plan::{IterationScheme, Provenance, StartInfo};
+use crate::plan::{AlgorithmChoice, IterationScheme, Provenance, StartInfo};
 use crate::recon::{AscentTuning, Explained, RaceReport};
 use crate::session::{
     Comparison, EndReason, Event, EventKind, IterateReport, PeakLine, PeaksPoint, RunId, RunRecord, RunTable, StepFigures,
@@ -259,7 +259,7 @@ impl LiveRun {
         if let Some((before, now)) = self.reported_tuning().zip(report.ascent.map(|ascent| ascent.tuning))
             && before != now
         {
-            self.marks.push((report.subiteration - 1, Mark::Tuning(now.changes_from(before))));
+            self.marks.push((report.subiteration - 1, Mark::Tuning(now.changes_from(before, self.strength_symbol()))));
         }
         if let Some(record) = &mut self.record {
             record.add(report);
@@ -370,6 +370,12 @@ impl LiveRun {
     /// Returns the accumulation of the step that made the image after this number of steps.
     pub fn accumulation_of(&self, subiteration: usize) -> Option<Accumulation> {
         Some(self.record.as_ref()?.accumulation_of(subiteration))
+    }
+
+    /// Returns the symbol of the strength of its penalty.
+    pub fn strength_symbol(&self) -> &'static str {
+        let is_tv = self.info.as_ref().is_some_and(|info| info.job.settings.algorithm == AlgorithmChoice::TV);
+        if is_tv { "λ" } else { "β" }
     }
 
     /// Returns penalty and step size of the newest step, before the first those of the settings; `None` for an algorithm that does

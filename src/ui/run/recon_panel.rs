@@ -62,7 +62,7 @@ pub struct ReconView<'a> {
 
 impl ReconView<'_> {
     fn iteration_scheme(&self) -> IterationScheme {
-        self.study.map_or(IterationScheme::ITERATIONS, |open| open.study.measured.iteration_scheme())
+        self.study.map_or(IterationScheme::ITERATIONS, |open| open.study.measured.iteration_scheme(self.forms.settings.algorithm))
     }
 
     fn is_sweep(&self) -> bool {

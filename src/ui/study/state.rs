@@ -19,7 +19,7 @@ use super::tube_form::TubeForm;
 use crate::data::{Notice, ResponseMatrix, TubeSet, Volume};
 use crate::io;
 use crate::operator::tubes_fit;
-use crate::plan::{IterationScheme, Job, ListFiles, ScanFiles, StudyFiles, SweepFiles};
+use crate::plan::{AlgorithmChoice, IterationScheme, Job, ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::session::{MatrixFile, Producer, TubeSource};
 use crate::ui::widgets::image_axes::ImageAxes;
 
@@ -139,9 +139,9 @@ impl StudyState {
         Ok(())
     }
 
-    /// Returns name and count of the steps of its reconstruction.
-    pub fn iteration_scheme(&self) -> IterationScheme {
-        self.open.as_ref().map_or(IterationScheme::ITERATIONS, |open| open.study.measured.iteration_scheme())
+    /// Returns name and count of the steps of its reconstruction with an algorithm.
+    pub fn iteration_scheme(&self, algorithm: AlgorithmChoice) -> IterationScheme {
+        self.open.as_ref().map_or(IterationScheme::ITERATIONS, |open| open.study.measured.iteration_scheme(algorithm))
     }
 
     /// Returns the number of axes along which the view fits an object.

@@ -54,7 +54,7 @@ impl App {
 
     /// Returns the scale of the displayed values.
     pub(super) fn scale(&self) -> ValueScale {
-        let unit = self.run().shown.volume().map_or(self.study.iteration_scheme().unit, |volume| volume.unit);
+        let unit = self.run().shown.volume().map_or(self.iteration_scheme().unit, |volume| volume.unit);
         self.conversion_shown().unwrap_or(ValueScale::own(unit))
     }
 }

@@ -14,6 +14,7 @@ use super::panes::panes_ui::{PaneAction, PaneContent, panes_ui};
 use super::persistence::unsaved_changes::unsaved_ui;
 use super::series_chooser::series_chooser_ui;
 use super::status::{StatusView, status_ui};
+use crate::plan::IterationScheme;
 use crate::session::StopRule;
 use crate::ui::layer::layer_panel::blend_ui;
 use crate::ui::plots::BottomTab;
@@ -192,13 +193,18 @@ impl App {
         }
     }
 
+    /// Returns what the steps of a run with the form's settings are called and counted by.
+    pub(super) fn iteration_scheme(&self) -> IterationScheme {
+        self.study.iteration_scheme(self.run().forms.settings.algorithm)
+    }
+
     /// Returns title and tooltip of a pane.
     fn pane_title(&self, pane: Pane) -> [&'static str; 2] {
         match pane {
             Pane::Side => ["Study and run", "Study, reconstruction, second image"],
             Pane::Image => ["Image", "Views of the image"],
             Pane::Table(tab) => [tab.name(), tab.help()],
-            Pane::Plot(kind) => kind.title(self.study.iteration_scheme().has_likelihood),
+            Pane::Plot(kind) => kind.title(self.iteration_scheme().has_likelihood),
         }
     }
 
@@ -324,7 +330,7 @@ impl App {
         let (run, rois) = (self.run(), &self.rois.document.rois);
         let conversion = self.conversion_shown();
         let is_calibrated = self.study.calibration.bq_per_ml.is_some();
-        let by_iteration = self.study.iteration_scheme().by_iteration;
+        let by_iteration = self.iteration_scheme().by_iteration;
         let rules = if by_iteration { run.forms.stop.rules(rois) } else { Vec::new() };
         let shown = run.shown_of().filter(|_| by_iteration);
         ChipsView {

@@ -100,7 +100,7 @@ impl App {
         let kept = self.runs.kept().iter().rev();
         PlotsView {
             options: &self.plots,
-            noise_limit: run.forms.stop.noise_limit().filter(|_| self.study.iteration_scheme().by_iteration),
+            noise_limit: run.forms.stop.noise_limit().filter(|_| self.iteration_scheme().by_iteration),
             curves: run.curves(),
             kept: kept
                 .map(|view| KeptCurves {
@@ -111,7 +111,7 @@ impl App {
                 .collect(),
             show_timings: !self.options.for_pictures,
             rois: &self.rois.document.rois,
-            course: self.study.iteration_scheme(),
+            course: self.iteration_scheme(),
             axes: self.study.axes(),
             profile: self.profile.profile(),
             profile_beside: self

@@ -209,6 +209,11 @@ impl SettingsForm {
         if let Some(rule) = self.subset_rule.filter(|rule| rule.num_subsets_of(self.algorithm) == self.num_subsets) {
             self.num_subsets = rule.num_subsets_of(algorithm);
         }
+        let [before, default] = [self.algorithm, algorithm].map(AlgorithmChoice::default_iterations);
+        if before != default {
+            let by_subsets = || self.subset_rule.map_or(self.num_iterations, SubsetRule::num_iterations);
+            self.num_iterations = default.unwrap_or_else(by_subsets);
+        }
         self.algorithm = algorithm;
         self.parameters.keep(algorithm.entry().parameters);
     }

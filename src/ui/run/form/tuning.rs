@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use egui::{RichText, Ui};
 
-use crate::plan::PRIOR;
+use crate::plan::{AlgorithmChoice, PRIOR};
 use crate::recon::{AscentTuning, Prior};
 use crate::ui::run::live::LiveRun;
 use crate::ui::widgets::fields::{any_size, name};
@@ -28,6 +28,14 @@ const STRENGTH: Field = Field {
     usual: 1.0,
 };
 
+const LAMBDA: Field = Field {
+    symbol: "λ",
+    name: "λ of this run",
+    help: "Strength of total variation from the next step on: larger is smoother",
+    range: 1e-12..=1e12,
+    usual: 1.0,
+};
+
 const GAMMA: Field = Field {
     symbol: "γ",
     name: "γ of this run",
@@ -47,8 +55,14 @@ const STEP_FACTOR: Field = Field {
 /// Draws penalty and step size of a run that climbs and can do further steps. Returns them after an edit.
 pub fn tuning_ui(live: &LiveRun, ui: &mut Ui) -> Option<AscentTuning> {
     let current = live.tuning().filter(|_| live.has_next_step())?;
-    let prior: Prior = live.info.as_ref()?.job.settings.parameters.choice(&PRIOR);
+    let settings = &live.info.as_ref()?.job.settings;
+    let prior: Prior = settings.parameters.choice(&PRIOR);
     let mut next = current;
+    if settings.algorithm == AlgorithmChoice::TV {
+        ui.label("Strength (also while running)");
+        field_ui(&LAMBDA, &mut next.strength, ui);
+        return (next != current).then_some(next);
+    }
     ui.label("Penalty and steps (also while running)");
     ui.horizontal_wrapped(|ui| {
         field_ui(&STRENGTH, &mut next.strength, ui);
@@ -58,7 +72,9 @@ pub fn tuning_ui(live: &LiveRun, ui: &mut Ui) -> Option<AscentTuning> {
         field_ui(&STEP_FACTOR, &mut next.step_factor, ui);
     });
     if let Some(reported) = live.reported_tuning().filter(|reported| *reported != current) {
-        ui.label(RichText::new(format!("{} from the next step on", current.changes_from(reported))).weak());
+        ui.label(
+            RichText::new(format!("{} from the next step on", current.changes_from(reported, live.strength_symbol()))).weak(),
+        );
     }
     (next != current).then_some(next)
 }

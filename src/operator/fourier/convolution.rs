@@ -1,0 +1,373 @@
+//! Convolutions of images with kernels as large as they are, by transforms of twice the size, on the host.
+//!
+//! Of the transforms only what is not zero and what is needed is computed: rows along x into their half spectrum; then, for each
+//! frequency of x by itself, y and z, the product and back; then rows along x again. The padded image is never stored.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use rustfft::num_complex::Complex;
+use rustfft::{Fft, FftNum, FftPlanner};
+
+use super::axis::{Pass, all_places, good_size};
+
+/// Rows and frequencies of x that a thread takes together: neighbours in memory.
+const BLOCK: usize = 8;
+
+/// Returns the size of the kernel of a convolution of images: −n … n − 1 along each axis that takes part.
+pub fn kernel_size(size: [usize; 3]) -> [usize; 3] {
+    size.map(|n| if n <= 1 { 1 } else { 2 * n })
+}
+
+/// Returns the size of the transforms: nothing wraps round.
+pub fn padded_size(size: [usize; 3]) -> [usize; 3] {
+    size.map(|n| if n <= 1 { 1 } else { good_size(2 * n - 1) })
+}
+
+/// Transforms of kernels that couple several images: image m of the result is Σ_j (kernel mj) ∗ (image j). Kernels are real, kernel jm is
+/// kernel mj mirrored, and kernel mm is its own mirror image, so that its transform is real.
+#[derive(Clone, Debug)]
+pub struct KernelSpectrum<T> {
+    size: [usize; 3],
+    num_images: usize,
+    /// Of each image with itself: `[x frequency from 0][y frequency][z frequency]`, divided by the number of frequencies.
+    with_itself: Vec<Vec<T>>,
+    /// Of each pair (m, j), m < j: (0, 1), (0, 2), (1, 2), … in the same order.
+    between: Vec<Vec<Complex<T>>>,
+}
+
+impl<T: FftNum> KernelSpectrum<T> {
+    /// Of images of `size` voxels along x, y, z. `kernel(m, j)`, m ≤ j, is the kernel `[z, y, x]` of [`kernel_size`], whose middle is at
+    /// ⌊n/2⌋.
+    pub fn new(size: [usize; 3], num_images: usize, mut kernel: impl FnMut(usize, usize) -> Vec<f64>) -> Self {
+        let (mut with_itself, mut between) = (Vec::new(), Vec::new());
+        let value = |value: f64| T::from_f64(value).unwrap_or_else(T::zero);
+        for j in 0..num_images {
+            for m in 0..=j {
+                let spectrum = transformed(size, &kernel(m, j));
+                if m == j {
+                    with_itself.push(spectrum.iter().map(|v| value(v.re)).collect());
+                } else {
+                    between.push(spectrum.iter().map(|v| Complex::new(value(v.re), value(v.im))).collect());
+                }
+            }
+        }
+        Self { size, num_images, with_itself, between }
+    }
+
+    /// Returns the size of the images along x, y, z.
+    pub fn size(&self) -> [usize; 3] {
+        self.size
+    }
+
+    /// Returns the transform of an image's kernel with itself: `[x frequency from 0][y frequency][z frequency]`.
+    pub fn with_itself(&self, image: usize) -> &[T] {
+        &self.with_itself[image]
+    }
+
+    /// Returns the place of the pair (m, j), m < j.
+    fn pair(m: usize, j: usize) -> usize {
+        j * (j - 1) / 2 + m
+    }
+
+    /// Multiplies the transforms of all images at frequency `at`.
+    fn multiply(&self, at: usize, values: &mut [Complex<T>], products: &mut [Complex<T>]) {
+        for m in 0..self.num_images {
+            let mut sum = values[m].scale(self.with_itself[m][at]);
+            for (j, value) in values.iter().enumerate() {
+                if m < j {
+                    sum = sum + self.between[Self::pair(m, j)][at] * value;
+                } else if j < m {
+                    sum = sum + self.between[Self::pair(j, m)][at].conj() * value;
+                }
+            }
+            products[m] = sum;
+        }
+        values.copy_from_slice(products);
+    }
+}
+
+/// Returns the half spectrum of a kernel, `[x][y][z]`, divided by the number of frequencies.
+fn transformed(size: [usize; 3], kernel: &[f64]) -> Vec<Complex<f64>> {
+    let padded = padded_size(size);
+    let mut planner = FftPlanner::new();
+    let scale = 1.0 / padded.iter().product::<usize>() as f64;
+    let mut data: Vec<Complex<f64>> = kernel.iter().map(|&value| Complex::from(scale * value)).collect();
+    for axis in 0..3 {
+        let (n, len) = (size[axis], padded[axis]);
+        let place: Vec<(usize, f64)> = match n {
+            0 | 1 => vec![(0, 1.0)],
+            // (The value at −n has no partner at n.)
+            _ => (0..2 * n).map(|k| ((k + len - n) % len, if k == 0 { 0.0 } else { 1.0 })).collect(),
+        };
+        let take = all_places(if axis == 0 { len / 2 + 1 } else { len });
+        data = Pass { fft: &planner.plan_fft_forward(len), place: &place, take: &take }.apply(&data);
+    }
+    let [num_x, num_y, num_z] = [padded[0] / 2 + 1, padded[1], padded[2]];
+    let mut turned = Vec::with_capacity(data.len());
+    for x in 0..num_x {
+        for y in 0..num_y {
+            turned.extend((0..num_z).map(|z| data[(z * num_y + y) * num_x + x]));
+        }
+    }
+    turned
+}
+
+/// Forward and inverse transform of complex rows.
+struct Both<T: FftNum>([Arc<dyn Fft<T>>; 2]);
+
+impl<T: FftNum> Both<T> {
+    fn new(len: usize, planner: &mut FftPlanner<T>) -> Self {
+        Self([planner.plan_fft_forward(len), planner.plan_fft_inverse(len)])
+    }
+
+    fn scratch_len(&self) -> usize {
+        self.0.iter().map(|fft| fft.get_inplace_scratch_len()).max().unwrap_or(0)
+    }
+}
+
+/// A convolution with its working memory.
+pub struct Convolution<T: FftNum> {
+    spectrum: KernelSpectrum<T>,
+    padded: [usize; 3],
+    forward: Arc<dyn RealToComplex<T>>,
+    inverse: Arc<dyn ComplexToReal<T>>,
+    along_y: Both<T>,
+    along_z: Both<T>,
+    /// `[image, z, y, x frequency]`.
+    rows: Vec<Complex<T>>,
+    /// `[x frequency, image, z, y]`.
+    planes: Vec<Complex<T>>,
+}
+
+/// Working memory of a thread.
+struct Planes<T> {
+    /// `[x frequency of a block, image, z, y frequency]`.
+    by_y: Vec<Complex<T>>,
+    /// `[image, y frequency, z frequency]`.
+    by_z: Vec<Complex<T>>,
+    values: Vec<Complex<T>>,
+    products: Vec<Complex<T>>,
+    scratch: Vec<Complex<T>>,
+}
+
+impl<T: FftNum> Convolution<T> {
+    /// With these kernels.
+    pub fn new(spectrum: KernelSpectrum<T>) -> Self {
+        let padded = padded_size(spectrum.size);
+        let (mut real, mut planner) = (RealFftPlanner::new(), FftPlanner::new());
+        let [_, num_y, num_z] = spectrum.size;
+        let num = spectrum.num_images * num_z * num_y * (padded[0] / 2 + 1);
+        let zero = Complex::new(T::zero(), T::zero());
+        Self {
+            padded,
+            forward: real.plan_fft_forward(padded[0]),
+            inverse: real.plan_fft_inverse(padded[0]),
+            along_y: Both::new(padded[1], &mut planner),
+            along_z: Both::new(padded[2], &mut planner),
+            rows: vec![zero; num],
+            planes: vec![zero; num],
+            spectrum,
+        }
+    }
+
+    /// Writes the convolutions of the images `[image, z, y, x]`.
+    pub fn apply(&mut self, images: &[T], result: &mut [T]) {
+        let mut rows = std::mem::take(&mut self.rows);
+        let mut planes = std::mem::take(&mut self.planes);
+        self.rows_to_frequencies(images, &mut rows);
+        self.multiply_planes(&rows, &mut planes);
+        self.frequencies_to_rows(&planes, result);
+        (self.rows, self.planes) = (rows, planes);
+    }
+
+    fn num_frequencies(&self) -> usize {
+        self.padded[0] / 2 + 1
+    }
+
+    fn rows_to_frequencies(&self, images: &[T], rows: &mut [Complex<T>]) {
+        let num_x = self.spectrum.size[0];
+        let each = rows.par_chunks_exact_mut(self.num_frequencies()).zip(images.par_chunks_exact(num_x)).with_min_len(BLOCK);
+        each.for_each_init(
+            || (self.forward.make_input_vec(), self.forward.make_scratch_vec()),
+            |(buffer, scratch), (row, values)| {
+                buffer[..num_x].copy_from_slice(values);
+                buffer[num_x..].fill(T::zero());
+                // The lengths are those of the plan: it cannot fail.
+                let _ = self.forward.process_with_scratch(buffer, row, scratch);
+            },
+        );
+    }
+
+    fn multiply_planes(&self, rows: &[Complex<T>], planes: &mut [Complex<T>]) {
+        let ([_, num_y, num_z], [_, len_y, len_z]) = (self.spectrum.size, self.padded);
+        let (num_frequencies, num_images) = (self.num_frequencies(), self.spectrum.num_images);
+        let zero = Complex::new(T::zero(), T::zero());
+        let new = || Planes {
+            by_y: vec![zero; BLOCK * num_images * num_z * len_y],
+            by_z: vec![zero; num_images * len_y * len_z],
+            values: vec![zero; num_images],
+            products: vec![zero; num_images],
+            scratch: vec![zero; self.along_y.scratch_len().max(self.along_z.scratch_len())],
+        };
+        let plane_len = num_images * num_z * num_y;
+        planes.par_chunks_mut(BLOCK * plane_len).enumerate().for_each_init(new, |memory, (block, planes)| {
+            let first = block * BLOCK;
+            let num = planes.len() / plane_len;
+            memory.by_y.fill(zero);
+            for (row, values) in rows.chunks_exact(num_frequencies).enumerate() {
+                let (z, y) = (row / num_y, row % num_y);
+                for (x, value) in values[first..first + num].iter().enumerate() {
+                    memory.by_y[(x * num_images * num_z + z) * len_y + y] = *value;
+                }
+            }
+            for x in 0..num {
+                self.multiply_plane(first + x, x * num_images * num_z * len_y, memory);
+                let by_y = memory.by_y[x * num_images * num_z * len_y..].chunks_exact(len_y);
+                planes[x * plane_len..][..plane_len]
+                    .chunks_exact_mut(num_y)
+                    .zip(by_y)
+                    .for_each(|(row, values)| row.copy_from_slice(&values[..num_y]));
+            }
+        });
+    }
+
+    /// One frequency of x: transforms along y and z, the product, and back. `at` = its place in `by_y`.
+    fn multiply_plane(&self, frequency: usize, at: usize, memory: &mut Planes<T>) {
+        let Planes { by_y, by_z, values, products, scratch } = memory;
+        let ([_, _, num_z], [_, len_y, len_z]) = (self.spectrum.size, self.padded);
+        let num_images = self.spectrum.num_images;
+        let by_y = &mut by_y[at..][..num_images * num_z * len_y];
+        let [forward, inverse] = &self.along_y.0;
+        by_y.chunks_exact_mut(len_y).for_each(|row| forward.process_with_scratch(row, scratch));
+        let spectrum_at = frequency * len_y * len_z;
+        if len_z == 1 {
+            self.multiply(spectrum_at, len_y, by_y, values, products);
+        } else {
+            let [forward_z, inverse_z] = &self.along_z.0;
+            by_z.fill(Complex::new(T::zero(), T::zero()));
+            for (row, along_y) in by_y.chunks_exact(len_y).enumerate() {
+                let (image, z) = (row / num_z, row % num_z);
+                along_y.iter().enumerate().for_each(|(y, value)| by_z[(image * len_y + y) * len_z + z] = *value);
+            }
+            by_z.chunks_exact_mut(len_z).for_each(|row| forward_z.process_with_scratch(row, scratch));
+            self.multiply(spectrum_at, len_y * len_z, by_z, values, products);
+            by_z.chunks_exact_mut(len_z).for_each(|row| inverse_z.process_with_scratch(row, scratch));
+            for (row, along_y) in by_y.chunks_exact_mut(len_y).enumerate() {
+                let (image, z) = (row / num_z, row % num_z);
+                along_y.iter_mut().enumerate().for_each(|(y, value)| *value = by_z[(image * len_y + y) * len_z + z]);
+            }
+        }
+        by_y.chunks_exact_mut(len_y).for_each(|row| inverse.process_with_scratch(row, scratch));
+    }
+
+    /// The product at `len` frequencies of all images, from place `at` of the spectrum on.
+    fn multiply(&self, at: usize, len: usize, data: &mut [Complex<T>], values: &mut [Complex<T>], products: &mut [Complex<T>]) {
+        if let [factors] = self.spectrum.with_itself.as_slice() {
+            return data.iter_mut().zip(&factors[at..]).for_each(|(value, factor)| *value = value.scale(*factor));
+        }
+        for i in 0..len {
+            values.iter_mut().enumerate().for_each(|(image, value)| *value = data[image * len + i]);
+            self.spectrum.multiply(at + i, values, products);
+            values.iter().enumerate().for_each(|(image, value)| data[image * len + i] = *value);
+        }
+    }
+
+    fn frequencies_to_rows(&self, planes: &[Complex<T>], result: &mut [T]) {
+        let num_x = self.spectrum.size[0];
+        let (num_frequencies, num_rows) = (self.num_frequencies(), result.len() / num_x.max(1));
+        result.par_chunks_mut(BLOCK * num_x).enumerate().for_each_init(
+            || {
+                let zero = Complex::new(T::zero(), T::zero());
+                (vec![zero; BLOCK * num_frequencies], self.inverse.make_output_vec(), self.inverse.make_scratch_vec())
+            },
+            |(spectra, row, scratch), (block, result)| {
+                let first = block * BLOCK;
+                let num = result.len() / num_x;
+                for frequency in 0..num_frequencies {
+                    for (i, value) in planes[frequency * num_rows + first..][..num].iter().enumerate() {
+                        spectra[i * num_frequencies + frequency] = *value;
+                    }
+                }
+                for (spectrum, result) in spectra.chunks_exact_mut(num_frequencies).zip(result.chunks_exact_mut(num_x)) {
+                    // Rounding leaves small imaginary parts where a real row has none.
+                    spectrum[0].im = T::zero();
+                    spectrum[num_frequencies - 1].im = T::zero();
+                    let _ = self.inverse.process_with_scratch(spectrum, row, scratch);
+                    result.copy_from_slice(&row[..num_x]);
+                }
+            },
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(len: usize, salt: f64) -> Vec<f64> {
+        (0..len).map(|i| ((i as f64 + 1.0) * salt).sin()).collect()
+    }
+
+    fn place(index: usize, size: [usize; 3]) -> [isize; 3] {
+        [index % size[0], index / size[0] % size[1], index / (size[0] * size[1])].map(|n| n as isize)
+    }
+
+    /// Σ_k kernel[i − k] · image[k], the kernel's middle at ⌊n/2⌋; mirrored: kernel[k − i].
+    fn direct(size: [usize; 3], kernel: &[f64], is_mirrored: bool, image: &[f64]) -> Vec<f64> {
+        let of_kernel = kernel_size(size);
+        let value = |difference: [isize; 3]| {
+            let [x, y, z] = std::array::from_fn(|a| (difference[a] + (of_kernel[a] / 2) as isize) as usize);
+            kernel[(z * of_kernel[1] + y) * of_kernel[0] + x]
+        };
+        let sign = if is_mirrored { -1 } else { 1 };
+        (0..image.len())
+            .map(|i| {
+                let at = place(i, size);
+                let term = |(k, v): (usize, &f64)| {
+                    let other = place(k, size);
+                    v * value(std::array::from_fn(|a| sign * (at[a] - other[a])))
+                };
+                image.iter().enumerate().map(term).sum()
+            })
+            .collect()
+    }
+
+    /// Makes a kernel its own mirror image.
+    fn symmetric(size: [usize; 3], kernel: &[f64]) -> Vec<f64> {
+        let of_kernel = kernel_size(size);
+        (0..kernel.len())
+            .map(|i| {
+                let at = place(i, of_kernel);
+                let mirrored: [usize; 3] =
+                    std::array::from_fn(|a| (2 * (of_kernel[a] / 2) as isize - at[a]) as usize % of_kernel[a]);
+                kernel[i] + kernel[(mirrored[2] * of_kernel[1] + mirrored[1]) * of_kernel[0] + mirrored[0]]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn convolutions_equal_their_sums() {
+        for size in [[6, 5, 1], [4, 3, 5], [9, 2, 2]] {
+            let num_voxels: usize = size.iter().product();
+            let kernel_len: usize = kernel_size(size).iter().product();
+            let own = [3.1, 5.7].map(|salt| symmetric(size, &noise(kernel_len, salt)));
+            let cross = noise(kernel_len, 7.3);
+            let images = noise(2 * num_voxels, 11.9);
+            let (first, second) = images.split_at(num_voxels);
+            let kernel = |m: usize, j: usize| if m == j { own[m].clone() } else { cross.clone() };
+            let mut found = vec![0.0; num_voxels];
+            Convolution::new(KernelSpectrum::<f64>::new(size, 1, kernel)).apply(first, &mut found);
+            let largest = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(largest(&found, &direct(size, &own[0], false, first)) < 1e-12);
+            let mut found = vec![0.0; 2 * num_voxels];
+            Convolution::new(KernelSpectrum::<f64>::new(size, 2, kernel)).apply(&images, &mut found);
+            let sum = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(&b).map(|(a, b)| a + b).collect::<Vec<_>>();
+            let of_first = sum(direct(size, &own[0], false, first), direct(size, &cross, false, second));
+            let of_second = sum(direct(size, &cross, true, first), direct(size, &own[1], false, second));
+            assert!(largest(&found[..num_voxels], &of_first) < 1e-12, "{size:?}");
+            assert!(largest(&found[num_voxels..], &of_second) < 1e-12, "{size:?}");
+        }
+    }
+}

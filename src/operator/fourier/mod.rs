@@ -1,0 +1,11 @@
+//! Fourier transforms of images at frequencies that are not on a grid, and convolutions with kernels as large as the image.
+//!
+//! Arrays are `[z, y, x]`. An axis of one value takes no part: an image of one slice is two-dimensional.
+
+mod axis;
+mod convolution;
+mod nonuniform;
+
+pub use axis::good_size;
+pub use convolution::{Convolution, KernelSpectrum, kernel_size, padded_size};
+pub use nonuniform::NonuniformTransform;

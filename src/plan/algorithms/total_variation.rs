@@ -1,0 +1,61 @@
+//! The algorithm of least squares with total variation, with its parameters.
+
+use super::parameters::{Choice, Kind, Parameter, Parameters};
+use crate::recon::TvSettings;
+
+pub(super) static TV_PARAMETERS: &[&Parameter] = &[&LAMBDA, &TOLERANCE, &POSITIVITY];
+
+/// Steps that suit most sweeps, if they do not converge before.
+pub(super) const NUM_ITERATIONS: usize = 1000;
+
+/// Parameter of total variation.
+pub static LAMBDA: Parameter = Parameter {
+    key: "lambda",
+    label: "Strength λ",
+    help: "Strength of total variation: larger is smoother, in pieces of one value",
+    details: "As PyEPRI normalises it, for any number of projections and any size of the spectrum. Try powers of ten. Default: 1.",
+    kind: Kind::Number { min: 1e-12, max: 1e12, unit: "", default: Some(1.0), usual: 1.0, absent: "none", found: None },
+    is_for: |_| true,
+    needs: None,
+    is_in_short_texts: true,
+};
+
+/// Parameter of total variation.
+pub static TOLERANCE: Parameter = Parameter {
+    key: "tolerance",
+    label: "Tolerance",
+    help: "Total variation has converged where a step changes the image by less than this part of its norm; 0 = never",
+    details: "Default: 0.00001.",
+    kind: Kind::Number { min: 0.0, max: 1.0, unit: "", default: Some(1e-5), usual: 1e-5, absent: "none", found: None },
+    is_for: |_| true,
+    needs: None,
+    is_in_short_texts: false,
+};
+
+/// Parameter of total variation.
+pub static POSITIVITY: Parameter = Parameter {
+    key: "positivity",
+    label: "Only positive values",
+    help: "Total variation: no image value below 0",
+    details: "Default: no.",
+    kind: Kind::Choice { choices: || [NO, YES].map(Choice::named).into(), default: NO },
+    is_for: |_| true,
+    needs: None,
+    is_in_short_texts: true,
+};
+
+/// Names of the values of a parameter that is off or on.
+pub const NO: &str = "no";
+/// The other one.
+pub const YES: &str = "yes";
+
+/// Returns the settings of total variation with these parameters.
+pub fn tv_settings(parameters: &Parameters) -> TvSettings {
+    let default = TvSettings::default();
+    TvSettings {
+        strength: parameters.number(&LAMBDA).unwrap_or(default.strength),
+        tolerance: parameters.number(&TOLERANCE).unwrap_or(default.tolerance),
+        is_positive: parameters.is(&POSITIVITY, YES),
+        ..default
+    }
+}

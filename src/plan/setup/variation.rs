@@ -1,0 +1,84 @@
+//! Settings and an EPRI sweep become a reconstruction with total variation on a device.
+
+use super::prepared::Prepared;
+use crate::operator::{Accumulation, NonuniformTransform, kernel_size, padded_size};
+use crate::plan::algorithms::total_variation::tv_settings;
+use crate::plan::device::choice::DeviceChoice;
+use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds, NUM_FRAMES, check_image};
+use crate::plan::error::SetupError;
+use crate::plan::job::Job;
+use crate::plan::job::acquisition::Acquisition;
+use crate::plan::job::settings::RunSettings;
+use crate::plan::platform::Platform;
+use crate::plan::platform::open::choose_device;
+use crate::plan::problem::SetupProblem;
+use crate::recon::TvImages;
+
+/// Name of its operator, for people.
+const OPERATOR: &str = "frequencies";
+
+/// Makes the algorithm for the projections that the acquisition has so far.
+pub(super) fn prepare_on(device: DeviceChoice, job: &Job, acquisition: &Acquisition) -> Result<Prepared, SetupError> {
+    let settings = &job.settings;
+    check(acquisition, settings)?;
+    let (mut platform, notices) = choose_device(device)?;
+    let sweep = acquisition.snapshot();
+    let needs = needs_of(&*platform, settings)?;
+    needs.check()?;
+    let images = TvImages { init: settings.init.clone(), mask: settings.mask.clone() };
+    let names = text_of(&*platform);
+    let algorithm = platform.total_variation(&sweep, &settings.grid, tv_settings(&settings.parameters), images)?;
+    let prepared = Prepared::new(job, algorithm, names, Accumulation::Deterministic, &needs, None);
+    Ok(Prepared { notices, num_taken: sweep.num_complete(), ..prepared })
+}
+
+/// Returns the memory forecast of a run, after the end of a run that uses `given_back`.
+pub(super) fn forecast_on(
+    device: DeviceChoice,
+    acquisition: &Acquisition,
+    settings: &RunSettings,
+    given_back: &[DeviceMemory],
+) -> Result<Forecast, SetupError> {
+    check(acquisition, settings)?;
+    let (platform, _) = choose_device(device)?;
+    let needs = needs_of(&*platform, settings)?.with_given_back(given_back);
+    needs.check()?;
+    Ok(Forecast::of(&needs, text_of(&*platform)))
+}
+
+fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupProblem> {
+    let num_slices = settings.grid.size[2];
+    if acquisition.look(|sweep| sweep.space).is_slice() && num_slices != 1 {
+        return Err(SetupProblem::NumSlices(num_slices));
+    }
+    if acquisition.is_over() && acquisition.num_complete() == 0 {
+        return Err(SetupProblem::NoProjections);
+    }
+    let images = [&settings.init, &settings.mask].into_iter().flatten();
+    match images.map(|image| &image.grid).find(|grid| !grid.same_as(&settings.grid)) {
+        Some(found) => {
+            Err(SetupProblem::StartImage { found: Box::new(found.clone()), expected: Box::new(settings.grid.clone()) })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the memory of a run: four images, the field of vectors, volumes on their way to the screen, the convolution with its half
+/// spectrum, and once the transform that makes its kernel.
+fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNeeds, SetupError> {
+    let free = platform.free_memory();
+    check_image(&settings.grid, &free)?;
+    let size = settings.grid.size;
+    let num_axes = if size[2] == 1 { 2 } else { 3 };
+    let padded = padded_size(size).map(|n| n as u64);
+    let half = padded[0] / 2 + 1;
+    let images = (4 + num_axes + NUM_FRAMES) * settings.grid.num_voxels() as u64;
+    let of_convolution = 4 * half * padded[1] * padded[2] + 16 * half * (size[1] * size[2]) as u64;
+    let kernel: u64 = kernel_size(size).iter().map(|&n| n as u64).product();
+    let once = NonuniformTransform::bytes(kernel_size(size)) + 8 * kernel;
+    Ok(MemoryNeeds::of([(4 * images + of_convolution + once, free)]))
+}
+
+fn text_of(platform: &dyn Platform) -> [String; 2] {
+    [platform.text(crate::algebra::Simd::detect()), OPERATOR.to_owned()]
+}

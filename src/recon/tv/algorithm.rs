@@ -1,0 +1,431 @@
+//! The steps, by Condat (J. Optim. Theory Appl. 158:460, 2013) and Vũ, in the form of Chambolle and Pock (Math. Program. 159:253,
+//! 2016), with PyEPRI's step sizes, so that iterates compare:
+//!
+//! p ← Π(p + σλ′∇ū), u′ = u + τ(λ′ div p − (A*A u − A*s)), ū = 2u′ − u; τ = ½/L, σ = L/(λ′L∇)², with L 1.05 times the largest
+//! eigenvalue of A*A by power iteration, and L∇² = 4 for each axis.
+//!
+//! A*A is a convolution, so that a step needs transforms of twice the image's size and nothing of the projections.
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::kernels::{Lattice, PrimalStep, PrimalSums, TotalVariationKernels};
+use super::model::SweepModel;
+use crate::algebra::{BackendError, Image, PendingVolume, Voxels};
+use crate::data::{Projection, ReferenceSpectrum, RoiMask, RoiSums, Sweep, SweepKind, Volume};
+use crate::geometry::Grid;
+use crate::operator::{Accumulation, KernelSpectrum, OperatorError};
+use crate::recon::fbp::{check_projection, check_sweep};
+use crate::recon::image_readout::ImageReadout;
+use crate::recon::{
+    Algorithm, AscentReport, AscentTuning, DataProblem, ObjectiveValue, ReconError, SettingsProblem, Stage, StageTimes,
+    StepReport,
+};
+use crate::task::Task;
+
+/// Part that L is above the eigenvalue of the power iteration, which comes from below.
+const MARGIN: f64 = 1.05;
+
+/// Most steps of the power iteration.
+const MAX_POWERS: usize = 1000;
+
+/// Steps from one computation of the objective to the next.
+const STEPS_TO_OBJECTIVE: usize = 10;
+
+/// Settings of [`TotalVariation`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TvSettings {
+    /// Strength λ, above 0: λ′ without the scale of the data, as PyEPRI normalises it.
+    pub strength: f64,
+    /// The run has converged where ‖u′ − u‖ < tolerance · ‖u′‖; 0 = never.
+    pub tolerance: f64,
+    /// True if images have no values below 0.
+    pub is_positive: bool,
+    /// Tolerance of the transforms between image and frequencies.
+    pub transform_tolerance: f64,
+}
+
+impl Default for TvSettings {
+    fn default() -> Self {
+        Self { strength: 1.0, tolerance: 1e-5, is_positive: false, transform_tolerance: 1e-6 }
+    }
+}
+
+/// Images that a run is given.
+#[derive(Clone, Debug, Default)]
+pub struct TvImages {
+    /// Start image; `None` = A*s.
+    pub init: Option<Arc<Volume>>,
+    /// Values outside its positive ones stay 0.
+    pub mask: Option<Arc<Volume>>,
+}
+
+/// What is known of the projections in the image.
+struct Known {
+    /// A*s of each source, and the kernels of A*A: (0, 0), (0, 1), (1, 1), (0, 2), ….
+    of_data: Vec<Vec<f64>>,
+    kernels: Vec<Vec<f64>>,
+    /// ½‖s‖².
+    energy: f64,
+    num_projections: usize,
+}
+
+/// Arrays of a run.
+struct Arrays<B: TotalVariationKernels> {
+    u: B::Array<Image>,
+    extrapolated: B::Array<Image>,
+    field: B::Array<Image>,
+    of_model: B::Array<Image>,
+    of_data: B::Array<Image>,
+    coupling: B::Coupling,
+    /// L.
+    lipschitz: f64,
+}
+
+/// Total variation on any back end. An iteration is a step.
+pub struct TotalVariation<B: TotalVariationKernels> {
+    backend: B,
+    grid: Grid,
+    lattice: Lattice,
+    settings: TvSettings,
+    images: TvImages,
+    mask: Option<B::Array<Image>>,
+    /// The acquisition without its projections.
+    sweep: Sweep,
+    sources: Vec<ReferenceSpectrum>,
+    /// Those that have arrived and are not in the image yet.
+    waiting: Vec<Projection>,
+    num_expected: Option<usize>,
+    known: Option<Known>,
+    arrays: Option<Arrays<B>>,
+    iteration: usize,
+    /// ‖u′ − u‖/‖u′‖ of the last step.
+    update: f64,
+    shown: ImageReadout<B, Voxels>,
+    /// Shown before the first step.
+    zeros: B::Array<Image>,
+}
+
+impl<B: TotalVariationKernels> TotalVariation<B> {
+    /// Ready for the first step with the projections that `sweep` has so far, for images of sources with these spectra; of none the
+    /// sweep's own, or pulses.
+    ///
+    /// # Errors
+    /// Data or settings that do not suit, not enough memory on the device.
+    pub fn new(
+        mut backend: B,
+        sweep: &Sweep,
+        sources: &[ReferenceSpectrum],
+        grid: &Grid,
+        settings: TvSettings,
+        images: TvImages,
+    ) -> Result<Self, ReconError> {
+        check_sweep(sweep)?;
+        if !(settings.strength > 0.0 && settings.strength.is_finite()) {
+            return Err(SettingsProblem::TvStrength(settings.strength).into());
+        }
+        let num_voxels = grid.num_voxels();
+        let mask = images.mask.as_ref().map(|mask| mask_values(mask)).transpose()?;
+        let mask = mask.map(|values| backend.upload(Arc::new(values))).transpose()?;
+        // (An unusable spectrum is refused now, not after the first projections.)
+        let num_images =
+            SweepModel::new(&sweep.without_projections(), sources, grid, settings.transform_tolerance)?.num_sources();
+        let lattice = Lattice { size: grid.size, weights: weights(grid), num_images };
+        Ok(Self {
+            zeros: backend.zeros(num_voxels)?,
+            shown: ImageReadout::new(Voxels::whole(grid.clone())),
+            backend,
+            grid: grid.clone(),
+            lattice,
+            settings,
+            images,
+            mask,
+            sweep: sweep.without_projections(),
+            sources: sources.to_vec(),
+            waiting: sweep.projections.clone(),
+            num_expected: sweep.num_expected,
+            known: None,
+            arrays: None,
+            iteration: 0,
+            update: f64::INFINITY,
+        })
+    }
+
+    /// Returns λ′ = λ·(max h − min h)·P/(2^{d−1}π)·N/B·δ^{d−1} of P projections of N samples over a range B of the field: PyEPRI's
+    /// normalisation, in which the image in mm takes the place of that in cm, and the field in mT that in G. Of pulses, h is 1/s at one
+    /// sample, and the field the distance t.
+    fn unnormalised_strength(&self, num_projections: usize) -> f64 {
+        let (step, height) = match &self.sweep.kind {
+            SweepKind::Pulse => (self.sweep.step_mm, 1.0 / self.sweep.step_mm),
+            SweepKind::ContinuousWave { step_mt, reference, .. } => {
+                let own: &[ReferenceSpectrum] = reference.as_ref().map_or(&[], std::slice::from_ref);
+                let sources = if self.sources.is_empty() { own } else { &self.sources };
+                let height = |source: &ReferenceSpectrum| {
+                    let (low, high) =
+                        source.values.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+                    f64::from(high - low)
+                };
+                (*step_mt, sources.iter().map(height).fold(0.0, f64::max))
+            }
+        };
+        let num_axes = self.lattice.num_axes();
+        let density = self.sweep.num_points as f64 / ((self.sweep.num_points as f64 - 1.0) * step);
+        let directions = num_projections as f64 / (2_f64.powi(num_axes as i32 - 1) * PI);
+        self.settings.strength * height * directions * density * edge_mm(&self.grid).powi(num_axes as i32 - 1)
+    }
+
+    /// Adds the projections that wait to what is known.
+    fn take_waiting(&mut self) -> Result<(), ReconError> {
+        let projections = std::mem::take(&mut self.waiting);
+        let block = Sweep { projections, ..self.sweep.clone() };
+        let model = SweepModel::new(&block, &self.sources, &self.grid, self.settings.transform_tolerance)?;
+        let values: Vec<f64> =
+            block.projections.iter().flat_map(|projection| projection.values.iter().map(|v| f64::from(*v))).collect();
+        let of_data = model.backproject(&values);
+        let pairs = (0..model.num_sources()).flat_map(|j| (0..=j).map(move |m| (m, j)));
+        let kernels: Vec<Vec<f64>> = pairs.map(|(m, j)| model.kernel(m, j)).collect();
+        let energy = 0.5 * values.iter().map(|value| value * value).sum::<f64>();
+        match &mut self.known {
+            None => self.known = Some(Known { of_data, kernels, energy, num_projections: block.projections.len() }),
+            Some(known) => {
+                let all = known.of_data.iter_mut().chain(&mut known.kernels);
+                for (sum, values) in all.zip(of_data.iter().chain(&kernels)) {
+                    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                }
+                known.energy += energy;
+                known.num_projections += block.projections.len();
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes or renews the arrays that depend on the projections: images go on from where they are.
+    fn renew_arrays(&mut self, known: &Known, task: &Task) -> Result<(), ReconError> {
+        let num_images = self.lattice.num_images;
+        let single = |values: &[Vec<f64>]| Arc::new(values.iter().flatten().map(|value| *value as f32).collect::<Vec<f32>>());
+        let spectrum = KernelSpectrum::new(self.grid.size, num_images, |m, j| known.kernels[j * (j + 1) / 2 + m].clone());
+        let of_data = self.backend.upload(single(&known.of_data))?;
+        let mut coupling = self.backend.coupling(spectrum)?;
+        let start = match &self.images.init {
+            Some(init) if num_images == 1 => Arc::new(init.as_slice().to_vec()),
+            _ => single(
+                &known
+                    .of_data
+                    .iter()
+                    .map(|values| start_image(values, &self.grid, self.settings.is_positive))
+                    .collect::<Vec<_>>(),
+            ),
+        };
+        let lipschitz = MARGIN * self.largest_eigenvalue(&mut coupling, start.clone(), task)?;
+        let arrays = match self.arrays.take() {
+            Some(arrays) => Arrays { of_data, coupling, lipschitz, ..arrays },
+            None => {
+                let len = num_images * self.grid.num_voxels();
+                let mut image = || self.backend.upload(Arc::new(start.to_vec()));
+                let (u, extrapolated) = (image()?, image()?);
+                let field = self.backend.zeros(self.lattice.num_axes() * len)?;
+                Arrays { u, extrapolated, field, of_model: self.backend.zeros(len)?, of_data, coupling, lipschitz }
+            }
+        };
+        self.arrays = Some(arrays);
+        Ok(())
+    }
+
+    /// Largest eigenvalue of A*A by power iteration, to the tolerance of the run.
+    fn largest_eigenvalue(&mut self, coupling: &mut B::Coupling, start: Arc<Vec<f32>>, task: &Task) -> Result<f64, ReconError> {
+        let len = start.len();
+        let backend = &mut self.backend;
+        let (mut x, mut y) = (backend.upload::<Image>(start)?, backend.zeros::<Image>(len)?);
+        let mut norm = backend.dot(&x, 0, &x, 0..len)?.sqrt();
+        let mut before = f64::INFINITY;
+        for _ in 1..MAX_POWERS {
+            if (norm - before).abs() <= norm * self.settings.tolerance {
+                break;
+            }
+            task.check().map_err(OperatorError::from)?;
+            backend.convolve(coupling, &x, &mut y)?;
+            before = norm;
+            norm = backend.dot(&y, 0, &y, 0..len)?.sqrt();
+            if !(norm > 0.0 && norm.is_finite()) {
+                return Err(DataProblem::NoSignal.into());
+            }
+            backend.fill(&mut x, 0.0)?;
+            backend.add_scaled(&mut x, 0, (1.0 / norm) as f32, &y, 0..len)?;
+        }
+        backend.convolve(coupling, &x, &mut y)?;
+        Ok((backend.dot(&y, 0, &y, 0..len)? / backend.dot(&x, 0, &x, 0..len)?).sqrt())
+    }
+
+    /// One step with the arrays; its sums, and Σ|∇u| before it where the objective is due.
+    fn advance(&mut self, arrays: &mut Arrays<B>, strength: f64) -> Result<(PrimalSums, Option<f64>), BackendError> {
+        let (backend, lattice, mask) = (&mut self.backend, &self.lattice, self.mask.as_ref());
+        let is_due = (self.iteration + 1).is_multiple_of(STEPS_TO_OBJECTIVE) || self.iteration == 0;
+        let variation = if is_due { Some(backend.total_variation(&arrays.u, mask, lattice)?) } else { None };
+        let squares: f64 = lattice.weights.iter().map(|weight| 4.0 * f64::from(weight * weight)).sum();
+        let sigma = arrays.lipschitz / (squares * strength * strength);
+        backend.dual_step(&mut arrays.field, &arrays.extrapolated, mask, lattice, (sigma * strength) as f32)?;
+        backend.convolve(&mut arrays.coupling, &arrays.u, &mut arrays.of_model)?;
+        let step =
+            PrimalStep { tau: (0.5 / arrays.lipschitz) as f32, lambda: strength as f32, is_positive: self.settings.is_positive };
+        let Arrays { u, extrapolated, field, of_model, of_data, .. } = arrays;
+        let sums = backend.primal_step([u, extrapolated], field, [of_model, of_data], mask, lattice, step)?;
+        Ok((sums, variation))
+    }
+
+    /// Returns true if all projections that are expected are in the image.
+    fn is_complete(&self) -> bool {
+        let num_used = self.known.as_ref().map_or(0, |known| known.num_projections);
+        self.waiting.is_empty() && self.num_expected.is_some_and(|expected| num_used >= expected)
+    }
+
+    fn is_still(&self) -> bool {
+        self.update < self.settings.tolerance
+    }
+
+    /// Returns the images of all sources, `[source][z, y, x]`.
+    ///
+    /// # Errors
+    /// Device failure.
+    pub fn images(&mut self) -> Result<Vec<Vec<f32>>, ReconError> {
+        let num_voxels = self.grid.num_voxels();
+        let Some(arrays) = &self.arrays else { return Ok(vec![vec![0.0; num_voxels]; self.lattice.num_images]) };
+        Ok(self.backend.read(&arrays.u, |values| values.chunks_exact(num_voxels).map(<[f32]>::to_vec).collect())?)
+    }
+}
+
+/// Returns the length of an edge of a voxel, mm: of unequal edges their geometric mean.
+fn edge_mm(grid: &Grid) -> f64 {
+    let num_axes = if grid.size[2] == 1 { 2 } else { 3 };
+    grid.voxel_mm[..num_axes].iter().product::<f64>().powf(1.0 / num_axes as f64)
+}
+
+/// Returns what differences along each axis weigh: 1 of cubes, more along short edges, so that it is a gradient.
+fn weights(grid: &Grid) -> [f32; 3] {
+    let edge = edge_mm(grid);
+    std::array::from_fn(|axis| if grid.size[axis] > 1 { (edge / grid.voxel_mm[axis]) as f32 } else { 0.0 })
+}
+
+/// Returns A*s with the integral 1, as PyEPRI begins.
+fn start_image(of_data: &[f64], grid: &Grid, is_positive: bool) -> Vec<f64> {
+    let num_axes = if grid.size[2] == 1 { 2 } else { 3 };
+    let integral = grid.voxel_mm[..num_axes].iter().product::<f64>() * of_data.iter().sum::<f64>();
+    let scale = if integral == 0.0 { 0.0 } else { 1.0 / integral };
+    of_data.iter().map(|value| if is_positive { (scale * value).max(0.0) } else { scale * value }).collect()
+}
+
+/// Returns 1 where a mask is positive, else 0.
+fn mask_values(mask: &Volume) -> Result<Vec<f32>, SettingsProblem> {
+    let values: Vec<f32> = mask.as_slice().iter().map(|value| if *value > 0.0 { 1.0 } else { 0.0 }).collect();
+    if values.iter().any(|value| *value > 0.0) { Ok(values) } else { Err(SettingsProblem::EmptyMask) }
+}
+
+impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
+    fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
+        task.check().map_err(OperatorError::from)?;
+        let mut stages = StageTimes::default();
+        let start = Instant::now();
+        if !self.waiting.is_empty() {
+            self.take_waiting()?;
+            let known = self.known.take().ok_or(DataProblem::AllUsed)?;
+            let renewed = self.renew_arrays(&known, task);
+            self.known = Some(known);
+            renewed?;
+            stages[Stage::Filter] = start.elapsed();
+        }
+        let (num_projections, energy) =
+            self.known.as_ref().map(|known| (known.num_projections, known.energy)).ok_or(DataProblem::AllUsed)?;
+        let start = Instant::now();
+        let strength = self.unnormalised_strength(num_projections);
+        let mut arrays = self.arrays.take().ok_or(DataProblem::AllUsed)?;
+        let advanced = self.advance(&mut arrays, strength);
+        let step_size = 0.5 / arrays.lipschitz;
+        self.arrays = Some(arrays);
+        let (sums, variation) = advanced?;
+        stages[Stage::Update] = start.elapsed();
+        self.iteration += 1;
+        self.update = if sums.norm > 0.0 { (sums.change / sums.norm).sqrt() } else { 0.0 };
+        let objective = variation.map(|variation| ObjectiveValue {
+            log_likelihood: -(0.5 * sums.with_model - sums.with_data + energy),
+            penalty: strength * variation,
+        });
+        let tuning = AscentTuning { strength: self.settings.strength, gamma: 0.0, step_factor: 1.0 };
+        Ok(StepReport {
+            iteration: self.iteration,
+            subiteration: self.iteration,
+            subset: 0,
+            completes_iteration: self.iteration.is_multiple_of(STEPS_TO_OBJECTIVE) || self.is_still(),
+            num_events: None,
+            stages,
+            em: None,
+            ascent: Some(AscentReport { objective, step_size, num_halved: 0, update: self.update, tuning }),
+        })
+    }
+
+    fn num_subsets(&self) -> usize {
+        1
+    }
+
+    fn append(&mut self, projections: Vec<Projection>, is_last: bool) -> Result<(), ReconError> {
+        let num_used = self.known.as_ref().map_or(0, |known| known.num_projections);
+        let first = num_used + self.waiting.len();
+        for (k, projection) in projections.iter().enumerate() {
+            check_projection(projection, first + k, self.sweep.num_points, self.sweep.space)?;
+        }
+        self.waiting.extend(projections);
+        if is_last {
+            self.num_expected = Some(num_used + self.waiting.len());
+        }
+        Ok(())
+    }
+
+    /// Without projections there is no image, and one that stands still changes with the next projections only.
+    fn is_waiting(&self) -> bool {
+        self.waiting.is_empty() && (self.known.is_none() || (self.is_still() && !self.is_complete()))
+    }
+
+    fn converged(&self) -> Option<String> {
+        (self.is_still() && self.is_complete()).then(|| {
+            let (update, tolerance) = (self.update, self.settings.tolerance);
+            format!("the last step changed the image by {update:.1e} of its norm, less than {tolerance:.0e}")
+        })
+    }
+
+    fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
+        let image = self.arrays.as_ref().map_or(&self.zeros, |arrays| &arrays.u);
+        Ok(self.shown.volume_into(&mut self.backend, image, 1.0, volume)?)
+    }
+
+    fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
+        let image = self.arrays.as_ref().map_or(&self.zeros, |arrays| &arrays.u);
+        Ok(self.shown.begin_volume(&mut self.backend, image, 1.0)?)
+    }
+
+    fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
+        Ok(self.shown.set_rois(&mut self.backend, masks)?)
+    }
+
+    fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
+        let image = self.arrays.as_ref().map_or(&self.zeros, |arrays| &arrays.u);
+        Ok(self.shown.roi_sums(&mut self.backend, image)?)
+    }
+
+    /// Nothing is added by several threads.
+    fn set_accumulation(&mut self, _: Accumulation) {}
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        &[]
+    }
+
+    fn tuning(&self) -> Option<AscentTuning> {
+        Some(AscentTuning { strength: self.settings.strength, gamma: 0.0, step_factor: 1.0 })
+    }
+
+    /// A new λ; steps go on from the image.
+    fn set_tuning(&mut self, tuning: AscentTuning) {
+        if tuning.strength > 0.0 && tuning.strength.is_finite() {
+            self.settings.strength = tuning.strength;
+            self.update = f64::INFINITY;
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! Kernels of total variation, and their implementation on the host.
+
+use rayon::prelude::*;
+
+use crate::algebra::{Backend, BackendError, Host, HostArray, Image};
+use crate::operator::{Convolution, KernelSpectrum};
+
+/// Voxels of one image of several, and what their differences weigh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lattice {
+    /// Along x, y and z.
+    pub size: [usize; 3],
+    /// Weights of the differences along x, y and z; 0 along an axis that takes no part.
+    pub weights: [f32; 3],
+    /// Images, one of each source.
+    pub num_images: usize,
+}
+
+impl Lattice {
+    /// Returns the voxels of an image.
+    pub fn num_voxels(&self) -> usize {
+        self.size.iter().product()
+    }
+
+    /// Returns the axes that take part: 2 of a slice, 3 of a volume. A field of vectors has the values `[image, axis, z, y, x]`.
+    pub fn num_axes(&self) -> usize {
+        if self.size[2] == 1 { 2 } else { 3 }
+    }
+}
+
+/// Constants of a step of the images.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrimalStep {
+    /// Step size τ.
+    pub tau: f32,
+    /// Strength λ.
+    pub lambda: f32,
+    /// True if images have no values below 0.
+    pub is_positive: bool,
+}
+
+/// Sums of a step of the images u to u′, in f64, in an order that does not depend on the number of threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PrimalSums {
+    /// ‖u′ − u‖².
+    pub change: f64,
+    /// ‖u′‖².
+    pub norm: f64,
+    /// u · A*A u.
+    pub with_model: f64,
+    /// u · A*s.
+    pub with_data: f64,
+}
+
+impl std::ops::Add for PrimalSums {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            change: self.change + other.change,
+            norm: self.norm + other.norm,
+            with_model: self.with_model + other.with_model,
+            with_data: self.with_data + other.with_data,
+        }
+    }
+}
+
+/// The kernels of total variation on a back end. Images are `[image, z, y, x]`.
+pub trait TotalVariationKernels: Backend {
+    /// A convolution that couples images, with its working memory.
+    type Coupling: Send;
+
+    /// Brings a convolution to the device.
+    ///
+    /// # Errors
+    /// Not enough memory, device failure.
+    fn coupling(&mut self, spectrum: KernelSpectrum<f32>) -> Result<Self::Coupling, BackendError>;
+
+    /// Writes A*A of the images.
+    ///
+    /// # Errors
+    /// Arrays of other lengths, device failure.
+    fn convolve(
+        &mut self,
+        coupling: &mut Self::Coupling,
+        images: &Self::Array<Image>,
+        result: &mut Self::Array<Image>,
+    ) -> Result<(), BackendError>;
+
+    /// p = Π(p + scale ∇ū): forward differences, 0 at the last voxel and at the edge of the mask; Π makes longer vectors as long as 1.
+    ///
+    /// # Errors
+    /// Arrays of other lengths, device failure.
+    fn dual_step(
+        &mut self,
+        field: &mut Self::Array<Image>,
+        extrapolated: &Self::Array<Image>,
+        mask: Option<&Self::Array<Image>>,
+        lattice: &Lattice,
+        scale: f32,
+    ) -> Result<(), BackendError>;
+
+    /// u′ = u + τ (λ div p − (A*A u − A*s)), within the mask and from 0 on where asked for; ū = 2u′ − u. u becomes u′.
+    ///
+    /// # Errors
+    /// Arrays of other lengths, device failure.
+    fn primal_step(
+        &mut self,
+        images: [&mut Self::Array<Image>; 2],
+        field: &Self::Array<Image>,
+        model_and_data: [&Self::Array<Image>; 2],
+        mask: Option<&Self::Array<Image>>,
+        lattice: &Lattice,
+        step: PrimalStep,
+    ) -> Result<PrimalSums, BackendError>;
+
+    /// Σ |∇u|, in f64, in an order that does not depend on the number of threads.
+    ///
+    /// # Errors
+    /// Arrays of other lengths, device failure.
+    fn total_variation(
+        &mut self,
+        images: &Self::Array<Image>,
+        mask: Option<&Self::Array<Image>>,
+        lattice: &Lattice,
+    ) -> Result<f64, BackendError>;
+}
+
+/// A row of voxels along x, with its place.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    lattice: &'a Lattice,
+    /// Its first voxel, in its image.
+    start: usize,
+    /// True if it has a neighbour along y and z.
+    has_next: [bool; 2],
+}
+
+impl<'a> Row<'a> {
+    fn of(lattice: &'a Lattice, row: usize) -> Self {
+        let [num_x, num_y, num_z] = lattice.size;
+        let row = row % (num_y * num_z);
+        Self { lattice, start: row * num_x, has_next: [row % num_y + 1 < num_y, row / num_y + 1 < num_z] }
+    }
+
+    /// Writes the weighted differences to the next voxel along each axis.
+    fn differences(&self, image: &[f32], mask: Option<&[f32]>, out: &mut [Vec<f32>; 3]) {
+        let [num_x, num_y, _] = self.lattice.size;
+        let along = |values: &[f32], shift: usize, weight: f32, out: &mut [f32]| {
+            let here = &values[self.start..self.start + num_x];
+            let next = &values[self.start + shift..self.start + shift + num_x];
+            out.iter_mut().zip(here.iter().zip(next)).for_each(|(out, (here, next))| *out = weight * (next - here));
+        };
+        let here = &image[self.start..self.start + num_x];
+        let weight = self.lattice.weights[0];
+        out[0].iter_mut().zip(here.windows(2)).for_each(|(out, pair)| *out = weight * (pair[1] - pair[0]));
+        if let Some(last) = out[0].last_mut() {
+            *last = 0.0;
+        }
+        let shifts = [num_x, num_x * num_y];
+        for axis in [1, 2] {
+            match self.has_next[axis - 1] {
+                true => along(image, shifts[axis - 1], self.lattice.weights[axis], &mut out[axis]),
+                false => out[axis].fill(0.0),
+            }
+        }
+        let Some(mask) = mask else { return };
+        for x in 0..num_x {
+            let place = self.start + x;
+            let next = |is_there: bool, shift: usize| if is_there { mask[place] * mask[place + shift] } else { 0.0 };
+            out[0][x] *= next(x + 1 < num_x, 1);
+            out[1][x] *= next(self.has_next[0], shifts[0]);
+            out[2][x] *= next(self.has_next[1], shifts[1]);
+        }
+    }
+}
+
+/// Rows that a thread takes together: fixed, so that sums have the same bits for any number of threads.
+const ROWS: usize = 16;
+
+fn expect_len(expected: usize, found: usize) -> Result<(), BackendError> {
+    if found == expected { Ok(()) } else { Err(BackendError::Length { expected, found }) }
+}
+
+fn new_rows(num_x: usize) -> [Vec<f32>; 3] {
+    std::array::from_fn(|_| vec![0.0; num_x])
+}
+
+impl TotalVariationKernels for Host {
+    type Coupling = Convolution<f32>;
+
+    fn coupling(&mut self, spectrum: KernelSpectrum<f32>) -> Result<Convolution<f32>, BackendError> {
+        Ok(Convolution::new(spectrum))
+    }
+
+    fn convolve(
+        &mut self,
+        coupling: &mut Convolution<f32>,
+        images: &HostArray<Image>,
+        result: &mut HostArray<Image>,
+    ) -> Result<(), BackendError> {
+        expect_len(images.len(), result.len())?;
+        coupling.apply(images, result.values_mut());
+        Ok(())
+    }
+
+    fn dual_step(
+        &mut self,
+        field: &mut HostArray<Image>,
+        extrapolated: &HostArray<Image>,
+        mask: Option<&HostArray<Image>>,
+        lattice: &Lattice,
+        scale: f32,
+    ) -> Result<(), BackendError> {
+        let (num_x, num_voxels, num_axes) = (lattice.size[0], lattice.num_voxels(), lattice.num_axes());
+        expect_len(lattice.num_images * num_voxels, extrapolated.len())?;
+        expect_len(num_axes * extrapolated.len(), field.len())?;
+        let mask = mask.map(|mask| &mask[..]);
+        for (image, field) in
+            extrapolated.chunks_exact(num_voxels).zip(field.values_mut().chunks_exact_mut(num_axes * num_voxels))
+        {
+            let (x, rest) = field.split_at_mut(num_voxels);
+            let (y, z) = rest.split_at_mut(num_voxels);
+            let rows = x.par_chunks_mut(num_x).zip(y.par_chunks_mut(num_x)).enumerate().with_min_len(ROWS);
+            if num_axes == 2 {
+                rows.for_each_init(
+                    || new_rows(num_x),
+                    |gradient, (row, (x, y))| {
+                        Row::of(lattice, row).differences(image, mask, gradient);
+                        for ((x, y), (dx, dy)) in x.iter_mut().zip(y).zip(gradient[0].iter().zip(&gradient[1])) {
+                            let [vx, vy] = [*x + scale * dx, *y + scale * dy];
+                            let length = (vx * vx + vy * vy).sqrt().max(1.0);
+                            (*x, *y) = (vx / length, vy / length);
+                        }
+                    },
+                );
+            } else {
+                let rows = x.par_chunks_mut(num_x).zip(y.par_chunks_mut(num_x).zip(z.par_chunks_mut(num_x)));
+                rows.enumerate().with_min_len(ROWS).for_each_init(
+                    || new_rows(num_x),
+                    |gradient, (row, (x, (y, z)))| {
+                        Row::of(lattice, row).differences(image, mask, gradient);
+                        let [dx, dy, dz] = &*gradient;
+                        let values = x.iter_mut().zip(y.iter_mut().zip(z)).zip(dx.iter().zip(dy.iter().zip(dz)));
+                        for ((x, (y, z)), (dx, (dy, dz))) in values {
+                            let [vx, vy, vz] = [*x + scale * dx, *y + scale * dy, *z + scale * dz];
+                            let length = (vx * vx + vy * vy + vz * vz).sqrt().max(1.0);
+                            (*x, *y, *z) = (vx / length, vy / length, vz / length);
+                        }
+                    },
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn primal_step(
+        &mut self,
+        [images, extrapolated]: [&mut HostArray<Image>; 2],
+        field: &HostArray<Image>,
+        [of_model, of_data]: [&HostArray<Image>; 2],
+        mask: Option<&HostArray<Image>>,
+        lattice: &Lattice,
+        step: PrimalStep,
+    ) -> Result<PrimalSums, BackendError> {
+        let ([num_x, num_y, num_z], num_voxels, num_axes) = (lattice.size, lattice.num_voxels(), lattice.num_axes());
+        expect_len(lattice.num_images * num_voxels, images.len())?;
+        expect_len(images.len(), extrapolated.len())?;
+        expect_len(images.len(), of_model.len())?;
+        expect_len(images.len(), of_data.len())?;
+        expect_len(num_axes * images.len(), field.len())?;
+        let rows_of_image = num_y * num_z;
+        let blocks = images.values_mut().par_chunks_mut(ROWS * num_x).zip(extrapolated.values_mut().par_chunks_mut(ROWS * num_x));
+        let sums: Vec<PrimalSums> = blocks
+            .enumerate()
+            .map_init(
+                || vec![0.0_f32; num_x],
+                |divergence, (block, (images, extrapolated))| {
+                    let mut sums = PrimalSums::default();
+                    let rows = images.chunks_exact_mut(num_x).zip(extrapolated.chunks_exact_mut(num_x));
+                    for (i, (u, extrapolated)) in rows.enumerate() {
+                        let row = block * ROWS + i;
+                        let at = row * num_x;
+                        let image = row / rows_of_image;
+                        let of_image = &field[image * num_axes * num_voxels..][..num_axes * num_voxels];
+                        divergence_of_row(of_image, lattice, row % rows_of_image, divergence);
+                        let mask = mask.map(|mask| &mask[at % num_voxels..at % num_voxels + num_x]);
+                        let (model, data) = (&of_model[at..at + num_x], &of_data[at..at + num_x]);
+                        sums = sums + primal_row([u, extrapolated], divergence, [model, data], mask, step);
+                    }
+                    sums
+                },
+            )
+            .collect();
+        Ok(sums.into_iter().fold(PrimalSums::default(), std::ops::Add::add))
+    }
+
+    fn total_variation(
+        &mut self,
+        images: &HostArray<Image>,
+        mask: Option<&HostArray<Image>>,
+        lattice: &Lattice,
+    ) -> Result<f64, BackendError> {
+        let (num_x, num_voxels) = (lattice.size[0], lattice.num_voxels());
+        expect_len(lattice.num_images * num_voxels, images.len())?;
+        let mask = mask.map(|mask| &mask[..]);
+        let num_rows = images.len() / num_x;
+        let of_row = |gradient: &mut [Vec<f32>; 3], row: usize| {
+            let image = &images[row * num_x / num_voxels * num_voxels..][..num_voxels];
+            Row::of(lattice, row).differences(image, mask, gradient);
+            let [dx, dy, dz] = &*gradient;
+            let lengths = dx.iter().zip(dy.iter().zip(dz)).map(|(dx, (dy, dz))| f64::from((dx * dx + dy * dy + dz * dz).sqrt()));
+            lengths.sum::<f64>()
+        };
+        let sums: Vec<f64> = (0..num_rows).into_par_iter().with_min_len(ROWS).map_init(|| new_rows(num_x), of_row).collect();
+        Ok(sums.iter().sum())
+    }
+}
+
+/// div p in a row of an image: the negative adjoint of the forward differences. (The vectors of the last voxels are 0.)
+fn divergence_of_row(field: &[f32], lattice: &Lattice, row: usize, out: &mut [f32]) {
+    let ([num_x, num_y, _], num_voxels) = (lattice.size, lattice.num_voxels());
+    let start = row * num_x;
+    let has_previous = [row % num_y > 0, row / num_y > 0];
+    let x = &field[start..start + num_x];
+    let weight = lattice.weights[0];
+    if let (Some(first), Some(value)) = (out.first_mut(), x.first()) {
+        *first = weight * value;
+    }
+    out[1..].iter_mut().zip(x.windows(2)).for_each(|(out, pair)| *out = weight * (pair[1] - pair[0]));
+    for axis in 1..lattice.num_axes() {
+        let weight = lattice.weights[axis];
+        let component = &field[axis * num_voxels..][..num_voxels];
+        out.iter_mut().zip(&component[start..start + num_x]).for_each(|(out, value)| *out += weight * value);
+        if has_previous[axis - 1] {
+            let shift = if axis == 1 { num_x } else { num_x * num_y };
+            let previous = &component[start - shift..start - shift + num_x];
+            out.iter_mut().zip(previous).for_each(|(out, value)| *out -= weight * value);
+        }
+    }
+}
+
+/// A step of a row of an image.
+fn primal_row(
+    [u, extrapolated]: [&mut [f32]; 2],
+    divergence: &[f32],
+    [of_model, of_data]: [&[f32]; 2],
+    mask: Option<&[f32]>,
+    step: PrimalStep,
+) -> PrimalSums {
+    let floor = if step.is_positive { 0.0 } else { f32::NEG_INFINITY };
+    // Sums of a row in single precision would lose the small changes of large images.
+    let mut sums = PrimalSums::default();
+    let values = u.iter_mut().zip(extrapolated).zip(divergence).zip(of_model.iter().zip(of_data));
+    for (x, (((u, extrapolated), divergence), (model, data))) in values.enumerate() {
+        let before = *u;
+        let inside = mask.map_or(1.0, |mask| mask[x]);
+        let after = (inside * (before + step.tau * (step.lambda * divergence - (model - data)))).max(floor);
+        (*u, *extrapolated) = (after, 2.0 * after - before);
+        let change = f64::from(after - before);
+        sums.change += change * change;
+        sums.norm += f64::from(after) * f64::from(after);
+        sums.with_model += f64::from(before) * f64::from(*model);
+        sums.with_data += f64::from(before) * f64::from(*data);
+    }
+    sums
+}

@@ -1,0 +1,199 @@
+//! Total variation of EPRI sweeps: operators against their sums, images against PyEPRI's.
+
+use std::f64::consts::{PI, TAU};
+use std::path::Path;
+
+use ndarray_npy_like::read;
+use tomoscope::algebra::Host;
+use tomoscope::data::{GradientAxis, Projection, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata, SweepSpace};
+use tomoscope::geometry::Grid;
+use tomoscope::io::read_sweep;
+use tomoscope::operator::{Convolution, KernelSpectrum, grid_about_zero};
+use tomoscope::recon::{Algorithm, SweepModel, TotalVariation, TvImages, TvSettings};
+use tomoscope::task::Task;
+
+use super::data::data_file;
+
+/// Arrays of floats in NumPy's files.
+mod ndarray_npy_like {
+    use std::path::Path;
+
+    /// Reads the values of an array of 32-bit floats.
+    pub fn read(path: &Path) -> Vec<f32> {
+        let bytes = std::fs::read(path).unwrap();
+        let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+        bytes[start..].chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+    }
+}
+
+fn noise(len: usize, salt: f64) -> Vec<f64> {
+    (0..len).map(|i| ((i as f64 + 1.0) * salt).sin()).collect()
+}
+
+/// A few projections of noise with a reference spectrum of noise.
+fn sweep_of_noise(is_slice: bool, num_points: usize, salt: f64) -> Sweep {
+    let values = |salt| noise(num_points, salt).iter().map(|v| *v as f32).collect::<Vec<f32>>();
+    let direction = |i: usize| {
+        let (a, b) = (0.7 + 1.3 * i as f64, if is_slice { 0.5 * PI } else { 0.4 + 0.5 * i as f64 });
+        let cos = if is_slice { 0.0 } else { b.cos() };
+        [a.cos() * b.sin(), a.sin() * b.sin(), cos]
+    };
+    let projection = |i| Projection { direction: direction(i), weight: 1.0, values: values(salt + i as f64).into() };
+    let reference = Some(ReferenceSpectrum { values: values(2.0 * salt).into(), step_mt: 0.05 });
+    Sweep {
+        kind: SweepKind::ContinuousWave { step_mt: 0.05, gradient_mt_per_mm: 0.2, reference },
+        space: if is_slice { SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]) } else { SweepSpace::Volume },
+        num_points,
+        step_mm: 0.25,
+        centre: (num_points / 2) as f64,
+        projections: (0..5).map(projection).collect(),
+        num_expected: Some(5),
+        secs_per_projection: None,
+        facts: SweepMetadata::default(),
+    }
+}
+
+/// A u by its definition: the sum over voxels, frequencies below the limits, and samples.
+fn dense(sweep: &Sweep, source: &ReferenceSpectrum, grid: &Grid, image: &[f64]) -> Vec<f64> {
+    let num = sweep.num_points;
+    let axes = if grid.size[2] == 1 { 2 } else { 3 };
+    let volume: f64 = grid.voxel_mm[..axes].iter().product();
+    let mut result = vec![0.0; sweep.projections.len() * num];
+    for (index, projection) in sweep.projections.iter().enumerate() {
+        for alpha in -(num as isize) / 2..=(num as isize) / 2 {
+            let xi = TAU * alpha as f64 / (num as f64 * sweep.step_mm);
+            let largest: f64 = (0..3).map(|a| (xi * projection.direction[a] * grid.voxel_mm[a]).powi(2)).sum();
+            if 2 * alpha.unsigned_abs() >= num || largest.sqrt() >= PI {
+                continue;
+            }
+            let omega = TAU * alpha as f64 / num as f64;
+            let (mut h, mut sum) = ([0.0; 2], [0.0; 2]);
+            for (j, value) in source.values.iter().enumerate() {
+                let phase = -omega * (j as f64 - sweep.centre);
+                h = [h[0] + f64::from(*value) * phase.cos(), h[1] + f64::from(*value) * phase.sin()];
+            }
+            for (k, value) in image.iter().enumerate() {
+                let voxel = [k % grid.size[0], k / grid.size[0] % grid.size[1], k / (grid.size[0] * grid.size[1])];
+                let point = grid.mm_from_voxel(voxel.map(|v| v as f64));
+                let phase = -xi * (0..axes).map(|a| projection.direction[a] * point[a]).sum::<f64>();
+                sum = [sum[0] + value * phase.cos(), sum[1] + value * phase.sin()];
+            }
+            let spectrum = [volume * (h[0] * sum[0] - h[1] * sum[1]), volume * (h[0] * sum[1] + h[1] * sum[0])];
+            for m in 0..num {
+                let phase = omega * (m as f64 - sweep.centre);
+                result[index * num + m] += (spectrum[0] * phase.cos() - spectrum[1] * phase.sin()) / num as f64;
+            }
+        }
+    }
+    result
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    let difference: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    (dot(&difference, &difference) / dot(b, b)).sqrt()
+}
+
+#[test]
+fn operators_equal_their_sums_and_are_adjoint_to_each_other() {
+    let grids = [
+        (true, grid_about_zero([7, 6, 1], [0.4, 0.4, 1.0]).unwrap()),
+        (true, Grid::new([6, 5, 1], [0.5, 0.3, 1.0], [-1.3, -0.2, 0.0]).unwrap()),
+        (false, grid_about_zero([4, 5, 6], [0.5, 0.4, 0.3]).unwrap()),
+    ];
+    for (is_slice, grid) in grids {
+        for num_points in [24, 25] {
+            let (sweep, other) = (sweep_of_noise(is_slice, num_points, 3.7), sweep_of_noise(is_slice, num_points, 1.9));
+            let source = |sweep: &Sweep| match &sweep.kind {
+                SweepKind::ContinuousWave { reference: Some(reference), .. } => reference.clone(),
+                _ => panic!("no reference"),
+            };
+            let sources = [source(&sweep), source(&other)];
+            let model = SweepModel::new(&sweep, &sources, &grid, 1e-14).unwrap();
+            let images = [noise(grid.num_voxels(), 5.3), noise(grid.num_voxels(), 8.9)];
+            let projected = model.project(&images);
+            let parts: Vec<Vec<f64>> = (0..2).map(|i| dense(&sweep, &sources[i], &grid, &images[i])).collect();
+            let sum: Vec<f64> = parts[0].iter().zip(&parts[1]).map(|(a, b)| a + b).collect();
+            assert!(distance(&projected, &sum) < 1000.0 * f64::EPSILON, "{:e}", distance(&projected, &sum));
+
+            let data = noise(projected.len(), 6.1);
+            let back = model.backproject(&data);
+            let [left, right] = [dot(&projected, &data), dot(&images[0], &back[0]) + dot(&images[1], &back[1])];
+            assert!((left - right).abs() < 1000.0 * f64::EPSILON * left.abs(), "{left} {right}");
+
+            // A*A u is a convolution.
+            let expected: Vec<f64> = model.backproject(&projected).concat();
+            let both = images.concat();
+            let mut found = vec![0.0; both.len()];
+            Convolution::new(KernelSpectrum::<f64>::new(grid.size, 2, |m, j| model.kernel(m, j))).apply(&both, &mut found);
+            assert!(distance(&found, &expected) < 1000.0 * f64::EPSILON, "{:e}", distance(&found, &expected));
+            let both: Vec<f32> = both.iter().map(|v| *v as f32).collect();
+            let mut found = vec![0.0; both.len()];
+            Convolution::new(KernelSpectrum::<f32>::new(grid.size, 2, |m, j| model.kernel(m, j))).apply(&both, &mut found);
+            let found: Vec<f64> = found.iter().map(|v| f64::from(*v)).collect();
+            assert!(distance(&found, &expected) < 1000.0 * f64::from(f32::EPSILON), "{:e}", distance(&found, &expected));
+        }
+    }
+}
+
+/// Runs until the image stands still; its images, and the steps.
+fn converged(
+    sweep: &Sweep,
+    sources: &[ReferenceSpectrum],
+    grid: &Grid,
+    settings: TvSettings,
+    most: usize,
+) -> (Vec<Vec<f64>>, usize) {
+    let mut tv = TotalVariation::new(Host, sweep, sources, grid, settings, TvImages::default()).unwrap();
+    let mut num_steps = 0;
+    while tv.converged().is_none() && num_steps < most {
+        num_steps = tv.step(&Task::new()).unwrap().iteration;
+    }
+    let images = tv.images().unwrap();
+    (images.iter().map(|image| image.iter().map(|v| f64::from(*v)).collect()).collect(), num_steps)
+}
+
+/// PyEPRI's image, which is per cm² or cm³, per mm² or mm³.
+fn published(path: &Path) -> Vec<f64> {
+    read(path).iter().map(|value| f64::from(*value) / 100.0).collect()
+}
+
+#[test]
+fn images_equal_those_of_pyepri() {
+    for (name, size, voxel, strength) in
+        [("phalanx-20220203", [200, 400, 1], 0.08, 1.0), ("bacteria-inkjet-20100709", [250, 100, 1], 0.1, 5.0)]
+    {
+        let Some(file) = data_file(&format!("epri-tv/{name}-proj.npy")) else { return };
+        let sweep = read_sweep(&file, None).unwrap().measured;
+        let grid = grid_about_zero(size, [voxel, voxel, 1.0]).unwrap();
+        let settings = TvSettings { strength, ..TvSettings::default() };
+        let start = std::time::Instant::now();
+        let (images, num_steps) = converged(&sweep, &[], &grid, settings, 1000);
+        let expected = published(&data_file(&format!("epri-tv/{name}-tv.npy")).unwrap());
+        let found = distance(&images[0], &expected);
+        println!("{name}: {found:.2e} after {num_steps} steps, {:.2} s", start.elapsed().as_secs_f64());
+        assert!(found < 1e-3, "{name}: {found:e} after {num_steps} steps");
+    }
+}
+
+#[test]
+fn images_of_two_sources_equal_those_of_pyepri() {
+    let name = "tam-and-tempo-tubes-2d-20210609";
+    let file = |suffix: &str| data_file(&format!("epri-tv/{name}-{suffix}.npy"));
+    let Some(projections) = file("proj") else { return };
+    let sweep = read_sweep(&projections, None).unwrap().measured;
+    let SweepKind::ContinuousWave { step_mt, .. } = sweep.kind else { panic!("pulses") };
+    let source = |suffix| ReferenceSpectrum { values: read(&file(suffix).unwrap()).into(), step_mt };
+    let grid = grid_about_zero([100, 100, 1], [0.3, 0.3, 1.0]).unwrap();
+    let settings = TvSettings { strength: 5.0, ..TvSettings::default() };
+    let start = std::time::Instant::now();
+    let (images, num_steps) = converged(&sweep, &["htam", "htempo"].map(source), &grid, settings, 5000);
+    for (image, suffix) in images.iter().zip(["tv-tam", "tv-tempo"]) {
+        let found = distance(image, &published(&file(suffix).unwrap()));
+        println!("{suffix}: {found:.2e} after {num_steps} steps, {:.2} s", start.elapsed().as_secs_f64());
+        assert!(found < 1e-3, "{suffix}: {found:e} after {num_steps} steps");
+    }
+}
