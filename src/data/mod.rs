@@ -59,7 +59,9 @@ pub use sinogram::row::SinogramRow;
 pub use sinogram::tof::{TofBins, TofBinsError, TofValues};
 pub use study::{Preset, Study};
 pub use super_lors::{SharingDeviation, SuperLorError, SuperLors};
-pub use sweep::{Direction, GradientAxis, Phase, Projection, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata, SweepSpace};
+pub use sweep::{
+    Direction, GradientAxis, Phase, Projection, Radical, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata, SweepSpace,
+};
 pub use tubes::{SharedTubes, TubeSampling, TubeSet, TubeSetError, TubesMade};
 pub use volume::compact::{CompactValues, CompactVolume};
 pub use volume::{Extremes, NotFinite, Unit, ValueScale, Volume};

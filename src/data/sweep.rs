@@ -109,6 +109,15 @@ pub struct ReferenceSpectrum {
     pub step_mt: f64,
 }
 
+/// A paramagnetic substance among several in an object: its own spectrum tells it from the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Radical {
+    /// Its name, in file names too.
+    pub name: String,
+    /// Its spectrum without a gradient.
+    pub spectrum: ReferenceSpectrum,
+}
+
 /// Kind of a projection's samples.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum SweepKind {

@@ -249,6 +249,19 @@ pub trait Algorithm: Send {
         Ok(Vec::new())
     }
 
+    /// Returns the number of radicals with an image each; the first one's is the current image.
+    fn num_radicals(&self) -> usize {
+        1
+    }
+
+    /// Copies the image of a radical, numbered from 0, into a volume of the run's grid.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn radical_into(&mut self, _radical: usize, volume: &mut Volume) -> Result<(), ReconError> {
+        self.volume_into(volume)
+    }
+
     /// Returns κ of the penalty; `None` = 1, and of algorithms without one. Before the first step it computes the sensitivity, too.
     ///
     /// # Errors

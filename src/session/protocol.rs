@@ -93,6 +93,8 @@ pub enum Control {
         /// Full width at half maximum of the Gaussian that filters each replicate first, mm; `None` = none.
         post_filter_fwhm_mm: Option<f64>,
     },
+    /// Reads the images of all radicals of the current iterate, as [`EventKind::Radicals`].
+    ReadRadicals,
 }
 
 impl From<Control> for Command {
@@ -171,6 +173,9 @@ pub enum EventKind {
     /// Standard deviation of each voxel, which stays on this host.
     #[serde(skip)]
     Deviation(DeviationUpdate),
+    /// The images of all radicals of an iterate; they stay on this host.
+    #[serde(skip)]
+    Radicals(Vec<Volume>),
 }
 
 /// Standard deviation of each voxel between the replicates of an image.

@@ -263,6 +263,20 @@ impl Run {
         })
     }
 
+    /// Returns the current image of each radical.
+    pub fn radical_images(&mut self) -> Result<Vec<Volume>, Failure> {
+        let (grid, unit) = (self.grid.clone(), self.course.unit);
+        self.guarded(|algorithm, _| {
+            let num_radicals = algorithm.num_radicals();
+            let image = |radical| {
+                let mut volume = Volume { unit, ..Volume::filled(grid.clone(), 0.0) };
+                algorithm.radical_into(radical, &mut volume)?;
+                Ok::<_, ReconError>(volume)
+            };
+            (0..num_radicals).map(image).collect()
+        })
+    }
+
     /// Begins to copy the current image from the device, if that is better than [`Run::read_volume`].
     pub fn begin_volume(&mut self) -> Result<Option<PendingVolume>, Failure> {
         self.guarded(|algorithm, _| algorithm.begin_volume())

@@ -97,6 +97,7 @@ impl Solver {
             Control::SetStopRules(rules) => self.set_stop_rules(rules),
             Control::SetIterations(target) => self.set_iterations(target),
             Control::SetTuning(tuning) => self.set_tuning(tuning),
+            Control::ReadRadicals => self.read_radicals(),
             Control::MeasureDeviation { post_filter_fwhm_mm } => self.measure_deviation(post_filter_fwhm_mm),
         }
     }
@@ -397,6 +398,14 @@ impl Solver {
         let Some(run) = &mut self.run else { return };
         if let Err(text) = run.set_tuning(tuning) {
             self.send(EventKind::Notice(Notice::warning(text)));
+        }
+    }
+
+    fn read_radicals(&mut self) {
+        let Some(run) = &mut self.run else { return };
+        match run.radical_images() {
+            Ok(volumes) => self.send(EventKind::Radicals(volumes)),
+            Err(failure) => self.end_failed(failure),
         }
     }
 

@@ -50,7 +50,7 @@ const ITERATIVE: &[DataKind] = &[Projections, Events, Pairs];
 
 /// Options for some kinds of data only, by their identifiers. (Parameters of algorithms are for the data of their algorithms.)
 pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
-    (&["reference", "phase", "kernel"], SWEEPS),
+    (&["reference", "phase", "kernel", "mask", "sources"], SWEEPS),
     (&["crystals", "normalization", "yrt_tof_ps", "yrt_tof_range", "yrt_randoms"], LISTS),
     (&["frame", "frames", "split_blocks"], LISTS),
     (&["no_tof"], ALONG_LINES),
@@ -64,8 +64,12 @@ pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
     (&["subsets", "racy_sensitivity", "rays", "fov_radius_mm", "psf_fwhm_mm", "psf"], ALONG_LINES),
     (&["as_if_secs"], ALONG_LINES),
     (&["bootstrap", "bootstrap_seed"], ITERATIVE),
-    (&["iterations", "stop_noise", "stop_recovery", "stop_plateau", "init", "save_every", "accumulation"], ITERATIVE),
+    (&["stop_plateau", "accumulation"], ITERATIVE),
+    (BY_ITERATION, &[Projections, Events, Pairs, Sweep]),
 ];
+
+/// Options of algorithms that iterate.
+const BY_ITERATION: &[&str] = &["iterations", "stop_noise", "stop_recovery", "init", "save_every"];
 
 impl ReconstructOptions {
     /// Refuses options and algorithms that do not go with the data.
@@ -101,6 +105,10 @@ impl ReconstructOptions {
                 let keys: Vec<&str> = algorithms_with(parameter.key).map(|entry| entry.key).collect();
                 return Err(CliError::arguments(format!("{option} goes with --algorithm {}", either(&keys))));
             }
+        }
+        let of_variation = BY_ITERATION.iter().copied().chain(["mask", "sources"]);
+        if let Some(option) = self.given.first_of(of_variation).filter(|_| data == Sweep && algorithm != AlgorithmChoice::TV) {
+            return Err(CliError::arguments(format!("{option}: {} iterate with --algorithm tv only", data.plural())));
         }
         if !algorithm.entry().has_subsets && self.subsets.is_some_and(|n| n > 1) {
             return Err(CliError::arguments(format!(

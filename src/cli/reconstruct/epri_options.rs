@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::shared::error::{CliError, CliResult};
+use crate::cli::shared::notices;
+use crate::data::Radical;
+use crate::io::read_reference;
 use crate::plan::PlaneKernel;
 
 /// Options of EPRI acquisitions.
@@ -26,11 +30,53 @@ pub struct EpriOptions {
     #[arg(long, value_name = "FILE")]
     pub mask: Option<PathBuf>,
 
+    /// Total variation: several radicals, NAME=FILE,NAME=FILE, with the spectrum of each. Writes OUT_NAME for each.
+    ///
+    /// Default: one radical, with the reference spectrum.
+    #[arg(long, value_name = "NAME=FILE", value_delimiter = ',', value_parser = source, conflicts_with = "init")]
+    pub sources: Vec<Source>,
+
     /// Implementation of single-stage backprojection: fast, or paper (double precision, in the order of Qiao et al. 2015).
     ///
     /// Default: fast.
     #[arg(long)]
     pub kernel: Option<PlaneKernel>,
+}
+
+/// A radical and the file of its spectrum.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its name, which is also in file names.
+    pub name: String,
+    /// The file of its spectrum.
+    pub file: PathBuf,
+}
+
+fn source(text: &str) -> Result<Source, String> {
+    let expected = || format!("'{text}' is not a radical; use NAME=FILE, with letters, digits, - and _ in the name");
+    let (name, file) = text.split_once('=').ok_or_else(expected)?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
+    if is_name && !file.is_empty() { Ok(Source { name: name.into(), file: file.into() }) } else { Err(expected()) }
+}
+
+impl EpriOptions {
+    /// Reads the spectra of the radicals.
+    ///
+    /// # Errors
+    /// Two radicals of one name, an unreadable file.
+    pub fn radicals(&self) -> CliResult<Vec<Radical>> {
+        if let Some(twice) =
+            self.sources.iter().enumerate().find(|(i, source)| self.sources[..*i].iter().any(|other| other.name == source.name))
+        {
+            return Err(CliError::arguments(format!("--sources: {} is named twice", twice.1.name)));
+        }
+        let radical = |source: &Source| {
+            let (spectrum, found) = read_reference(&source.file)?;
+            notices::print(&found);
+            Ok(Radical { name: source.name.clone(), spectrum })
+        };
+        self.sources.iter().map(radical).collect()
+    }
 }
 
 /// A requested phase, degrees; `None` = that of the data.

@@ -279,6 +279,7 @@ impl ReconstructOptions {
             .chain(&self.add_attenuation)
             .chain(&self.epri.reference)
             .chain(&self.epri.mask)
+            .chain(self.epri.sources.iter().map(|source| &source.file))
             .cloned()
             .chain(self.parameters.kappa());
         [measured].into_iter().chain(multiplicative).chain(additive).chain(of_petric.into_iter().flatten()).chain(named)
@@ -479,6 +480,7 @@ impl ReconstructOptions {
             },
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)).or(base.init),
+            radicals: self.epri.radicals()?,
             mask: mask.map(|(volume, _)| Arc::new(volume)),
             kappa: kappa.map(|(volume, _)| Arc::new(volume)).or(base.kappa),
             replicates: self.replicates.settings(self.uptake.duration_secs),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::options::ReconstructOptions;
 use super::processes::must_write;
@@ -11,7 +12,7 @@ use super::run_progress::{Progress, Totals, announce};
 use super::uptake::quantity::Quantity;
 use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
-use crate::cli::shared::paths::numbered;
+use crate::cli::shared::paths::{before_ending, numbered};
 use crate::cli::shared::{console, notices};
 use crate::data::{Notice, Roi, ValueScale, Volume};
 use crate::io::dicom::SeriesContext;
@@ -56,6 +57,8 @@ pub(in crate::cli) struct Work<'a> {
     last_step: Option<IterateReport>,
     /// The last image, whose standard deviations are being measured, and whether it is complete.
     last_image: Option<(IterateUpdate, bool)>,
+    /// Names of the radicals that have an image each.
+    radicals: Vec<String>,
     /// Receiver of the image of every full iteration, in place of written images.
     observer: Option<Observer<'a>>,
     /// Full iterations of the last observed image.
@@ -98,6 +101,7 @@ impl<'a> Work<'a> {
             stopped_by: None,
             last_step: None,
             last_image: None,
+            radicals: job.settings.radicals.iter().map(|radical| radical.name.clone()).collect(),
             observer: None,
             observed: 0,
         }
@@ -126,6 +130,7 @@ impl<'a> Work<'a> {
             EventKind::Ended(reason) => return self.ended(session, reason),
             EventKind::Failed(problem) => return self.failed(session, problem.into()).map(Some),
             EventKind::Deviation(update) => return self.measured(session, update),
+            EventKind::Radicals(volumes) => return self.told_apart(session, &volumes),
             EventKind::Remeasured { .. }
             | EventKind::Compared { .. }
             | EventKind::Profiled { .. }
@@ -217,7 +222,28 @@ impl<'a> Work<'a> {
             self.last_image = Some((frame, complete));
             return Ok(None);
         }
+        if self.radicals.len() > 1 {
+            session.send(Control::ReadRadicals);
+            self.last_image = Some((frame, complete));
+            return Ok(None);
+        }
         self.finish(session, frame, complete, None)
+    }
+
+    /// Writes the outputs of a run of several radicals: an image of each.
+    fn told_apart(&mut self, session: &Session, volumes: &[Volume]) -> CliResult<Option<Done>> {
+        let Some((frame, complete)) = self.last_image.take() else { return Ok(None) };
+        self.progress.end();
+        for (index, (name, volume)) in self.radicals.iter().zip(volumes).enumerate() {
+            let path = before_ending(&self.options.output, &format!("_{name}"));
+            let frame = IterateUpdate { volume: Arc::new(volume.clone()), ..frame.clone() };
+            match index {
+                // (Regions are measured in the image of the first.)
+                0 => self.write_last(&frame, &path)?,
+                _ => drop(self.write(&frame, &path, &[&path], None)?),
+            }
+        }
+        self.end(session, frame, complete)
     }
 
     /// Writes the outputs of a run with replicates.
@@ -235,10 +261,15 @@ impl<'a> Work<'a> {
         deviation: Option<&Volume>,
     ) -> CliResult<Option<Done>> {
         self.progress.end();
-        self.write_last(&frame)?;
+        self.write_last(&frame, &self.options.output)?;
         if let Some(path) = self.options.deviation_path() {
             self.write_deviation(&frame, &path, deviation)?;
         }
+        self.end(session, frame, complete)
+    }
+
+    /// Prints what a run has come to.
+    fn end(&mut self, session: &Session, frame: IterateUpdate, complete: bool) -> CliResult<Option<Done>> {
         match &self.stopped_by {
             Some(words) => out!("{words}"),
             None if !complete => out!("stopped by hand after {}", self.position(&frame)),
@@ -284,7 +315,7 @@ impl<'a> Work<'a> {
             let lost = if is_lost { " (the last image is lost; --save-every keeps some on the way)" } else { "" };
             return Err(error.with_text(|text| format!("{text}{lost}")));
         };
-        match self.write_last(&frame) {
+        match self.write_last(&frame, &self.options.output) {
             Ok(()) if self.observer.is_some() => return Err(error),
             Ok(()) => err!("tomoscope: {error} (the image after {} was written)", self.position(&frame)),
             Err(second) => {
@@ -306,11 +337,11 @@ impl<'a> Work<'a> {
     }
 
     /// Writes the image, and its record: next to the image, next to the table, and on standard output if that is requested.
-    fn write_last(&self, frame: &IterateUpdate) -> CliResult {
+    fn write_last(&self, frame: &IterateUpdate, image: &Path) -> CliResult {
         if self.observer.is_some() {
             return Ok(());
         }
-        let (image, table) = (self.options.output.as_path(), self.options.csv.as_deref());
+        let table = self.options.csv.as_deref();
         let files: Vec<&Path> = [image].into_iter().chain(table).collect();
         let provenance = self.write(frame, image, &files, self.options.request.as_deref())?;
         if let Some(table) = table {

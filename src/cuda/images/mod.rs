@@ -1,5 +1,6 @@
-//! Images: maps between voxels, penalties on their differences, and steps of algorithms that climb.
+//! Images: maps between voxels, penalties on their differences, steps of algorithms that climb, and total variation.
 
 mod ascent;
 mod penalty;
+mod variation;
 pub(super) mod voxel_map;

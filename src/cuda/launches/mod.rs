@@ -24,6 +24,7 @@ pub mod shared;
 pub mod stored_matrix;
 pub mod tubes;
 pub mod tubes_montecarlo;
+pub mod variation;
 pub mod voxel_map;
 
 use cudarc::driver::{LaunchArgs, LaunchConfig};

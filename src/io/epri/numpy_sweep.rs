@@ -5,7 +5,7 @@
 //! | `NAME-proj.npy` | projections × samples | the projections; this is the file to open |
 //! | `NAME-fgrad.npy` | 3 (of a slice also 2) × projections, or the other way round | continuous wave: gradients along x, y, z (the slice's x, y), G/cm |
 //! | `NAME-B.npy` | samples | continuous wave: evenly spaced field, G |
-//! | `NAME-h.npy` | samples | continuous wave: reference spectrum on the same axis (if there is one) |
+//! | `NAME-h.npy` | samples | continuous wave: reference spectrum on the same axis (if there is one); of several radicals `NAME-hRADICAL.npy` |
 //! | `NAME-dir.npy` | the same | pulse: directions, of any length |
 //! | `NAME-t.npy` | samples | pulse: evenly spaced positions along the direction, mm |
 //! | `NAME-weights.npy` | projections | what each direction counts (if left out: the solid angle that is nearest to it; of a slice the angle) |
@@ -46,10 +46,15 @@ const SUFFIXES: [&str; 7] = [PROJECTIONS, "-fgrad", "-B", "-h", "-dir", "-t", "-
 /// image may be called `patient-B.npy`.)
 pub fn is_of_a_set(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let Some(name) = SUFFIXES.iter().find_map(|suffix| stem.strip_suffix(suffix)) else { return false };
+    let Some(name) = SUFFIXES.iter().find_map(|suffix| stem.strip_suffix(suffix)) else { return is_spectrum(path) };
     let is_in_folder = |suffix: &str| path.with_file_name(format!("{name}{suffix}.npy")).exists();
     // A reference spectrum may lie apart from the projections, with its field.
     stem.ends_with(PROJECTIONS) || is_in_folder(PROJECTIONS) || (stem.ends_with("-h") && is_in_folder("-B"))
+}
+
+/// Returns true for the spectrum of a set, also of one radical of several.
+fn is_spectrum(path: &Path) -> bool {
+    Set::of_spectrum(path).is_some_and(|set| set.file("-B").exists())
 }
 
 /// The files of one NAME.
@@ -65,6 +70,13 @@ impl Set {
             return Err(IoError::unsupported(path, Unsupported::NotOfASet(suffix)));
         };
         Ok(Self { folder_and_name: path.with_file_name(name) })
+    }
+
+    /// Returns the set that `NAME-h.npy` or `NAME-hRADICAL.npy` belongs to.
+    fn of_spectrum(path: &Path) -> Option<Self> {
+        let stem = path.file_stem()?.to_string_lossy().into_owned();
+        let (name, radical) = stem.rsplit_once("-h")?;
+        radical.chars().all(char::is_alphanumeric).then(|| Self { folder_and_name: path.with_file_name(name) })
     }
 
     fn file(&self, suffix: &str) -> PathBuf {
@@ -146,12 +158,12 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     Ok(Study { notices, ..Study::new(title, sweep) })
 }
 
-/// Reads `NAME-h.npy`, whose samples are as far apart as those of `NAME-B.npy`.
+/// Reads `NAME-h.npy` or `NAME-hRADICAL.npy`, whose samples are as far apart as those of `NAME-B.npy`.
 ///
 /// # Errors
 /// As [`read_projections`].
 pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
-    let set = Set::of(path, "-h")?;
+    let set = Set::of_spectrum(path).ok_or_else(|| IoError::unsupported(path, Unsupported::NotOfASet("-h")))?;
     let Array { shape, values, .. } = read_array(path)?;
     if shape[0] != 1 {
         return Err(IoError::unsupported(path, Unsupported::NotOneSpectrum([shape[0], shape[1]])));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::replicates::ReplicateSettings;
 use super::subsets::{SubsetRule, default_num_iterations};
-use crate::data::{Counts, Psf, ResponseMatrix, TofBins, TubeSet, Volume};
+use crate::data::{Counts, Psf, Radical, ResponseMatrix, TofBins, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, REACH_SIGMAS, TofKernel};
 use crate::plan::algorithms::parameters::Parameters;
@@ -82,6 +82,9 @@ pub struct RunSettings {
     /// κ of a penalty with the weights of a file.
     #[serde(skip)]
     pub kappa: Option<Arc<Volume>>,
+    /// Radicals that total variation tells apart; none = one, with the sweep's reference spectrum.
+    #[serde(skip)]
+    pub radicals: Vec<Radical>,
     /// Voxels that total variation reconstructs, where it is positive; `None` = all.
     #[serde(skip)]
     pub mask: Option<Arc<Volume>>,
@@ -176,6 +179,7 @@ impl RunSettings {
             num_threads: None,
             init: None,
             kappa: None,
+            radicals: Vec::new(),
             mask: None,
             frame_ms: None,
             replicates: None,

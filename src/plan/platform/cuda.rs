@@ -6,7 +6,7 @@ use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
 use crate::algebra::{Backend as _, BackendError, PeerGroup, RingBasis, Simd};
 use crate::cuda::{self, CudaBackend, FastPlanes, PaperPlanes, ResponseMonteCarlo, TubesMonteCarlo};
-use crate::data::{ResponseMatrix, Volume};
+use crate::data::{Radical, ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::montecarlo::{HistorySimulator, Response, ResponsePart, RingDetector};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, OperatorLimit, PlaneBackprojector, Residence, ViewProjector};
@@ -18,7 +18,7 @@ use crate::plan::projector::inputs::ProjectorInputs;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem, ProgramOn};
 use crate::plan::projector::ring_functions::RingFunctions;
 use crate::plan::projector::system::{MATRIX_ACCUMULATION, OperatorSystem, System, view_system};
-use crate::recon::{Algorithm, ReconError};
+use crate::recon::{Algorithm, ReconError, TotalVariation, TvImages, TvSettings};
 use crate::task::Task;
 
 /// A CUDA device. It is gone once a system or an algorithm has taken it.
@@ -120,6 +120,20 @@ impl Platform for CudaPlatform {
             (FbpMethod::Single, PlaneKernel::Paper) => Some(self.planes(|backend| PaperPlanes::new(backend, grid))),
             (FbpMethod::Two, _) => None,
         }
+    }
+
+    fn total_variation(
+        &mut self,
+        sweep: &Sweep,
+        radicals: &[Radical],
+        grid: &Grid,
+        settings: TvSettings,
+        images: TvImages,
+    ) -> Result<Box<dyn Algorithm>, SetupError> {
+        if radicals.len() > 1 {
+            return Err(self.lacks("total variation of several radicals"));
+        }
+        Ok(Box::new(TotalVariation::new(self.take()?, sweep, radicals, grid, settings, images)?))
     }
 
     fn list_algorithm(&mut self, recipe: &ListRecipe, team: PeerGroup) -> Result<Box<dyn Algorithm>, SetupError> {

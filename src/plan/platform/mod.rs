@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use self::recipes::{EventRecipe, ListRecipe};
 use crate::algebra::{PeerGroup, RingBasis, Simd};
-use crate::data::{ResponseMatrix, Sweep, Volume};
+use crate::data::{Radical, ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::montecarlo::{HistorySimulator, Response, ResponsePart, RingDetector};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence};
@@ -73,6 +73,7 @@ pub trait Platform: Send {
     fn total_variation(
         &mut self,
         _sweep: &Sweep,
+        _radicals: &[Radical],
         _grid: &Grid,
         _settings: TvSettings,
         _images: TvImages,

@@ -27,7 +27,8 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, acquisition: &Acquisit
     needs.check()?;
     let images = TvImages { init: settings.init.clone(), mask: settings.mask.clone() };
     let names = text_of(&*platform);
-    let algorithm = platform.total_variation(&sweep, &settings.grid, tv_settings(&settings.parameters), images)?;
+    let algorithm =
+        platform.total_variation(&sweep, &settings.radicals, &settings.grid, tv_settings(&settings.parameters), images)?;
     let prepared = Prepared::new(job, algorithm, names, Accumulation::Deterministic, &needs, None);
     Ok(Prepared { notices, num_taken: sweep.num_complete(), ..prepared })
 }
@@ -72,8 +73,11 @@ fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNee
     let num_axes = if size[2] == 1 { 2 } else { 3 };
     let padded = padded_size(size).map(|n| n as u64);
     let half = padded[0] / 2 + 1;
-    let images = (4 + num_axes + NUM_FRAMES) * settings.grid.num_voxels() as u64;
-    let of_convolution = 4 * half * padded[1] * padded[2] + 16 * half * (size[1] * size[2]) as u64;
+    let num_radicals = settings.radicals.len().max(1) as u64;
+    let images = ((4 + num_axes) * num_radicals + NUM_FRAMES) * settings.grid.num_voxels() as u64;
+    // (Kernels between radicals are complex: as many values as there are pairs.)
+    let kernels = num_radicals * num_radicals * half * padded[1] * padded[2];
+    let of_convolution = 4 * kernels + 16 * num_radicals * half * (size[1] * size[2]) as u64;
     let kernel: u64 = kernel_size(size).iter().map(|&n| n as u64).product();
     let once = NonuniformTransform::bytes(kernel_size(size)) + 8 * kernel;
     Ok(MemoryNeeds::of([(4 * images + of_convolution + once, free)]))

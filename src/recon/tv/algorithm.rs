@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::kernels::{Lattice, PrimalStep, PrimalSums, TotalVariationKernels};
-use super::model::SweepModel;
+use super::model::{SweepModel, spectra_of};
 use crate::algebra::{BackendError, Image, PendingVolume, Voxels};
-use crate::data::{Projection, ReferenceSpectrum, RoiMask, RoiSums, Sweep, SweepKind, Volume};
+use crate::data::{Projection, Radical, ReferenceSpectrum, RoiMask, RoiSums, Sweep, SweepKind, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, KernelSpectrum, OperatorError};
 use crate::recon::fbp::{check_projection, check_sweep};
@@ -63,7 +63,7 @@ pub struct TvImages {
 
 /// What is known of the projections in the image.
 struct Known {
-    /// A*s of each source, and the kernels of A*A: (0, 0), (0, 1), (1, 1), (0, 2), ….
+    /// A*s of each radical, and the kernels of A*A: (0, 0), (0, 1), (1, 1), (0, 2), ….
     of_data: Vec<Vec<f64>>,
     kernels: Vec<Vec<f64>>,
     /// ½‖s‖².
@@ -93,7 +93,7 @@ pub struct TotalVariation<B: TotalVariationKernels> {
     mask: Option<B::Array<Image>>,
     /// The acquisition without its projections.
     sweep: Sweep,
-    sources: Vec<ReferenceSpectrum>,
+    radicals: Vec<Radical>,
     /// Those that have arrived and are not in the image yet.
     waiting: Vec<Projection>,
     num_expected: Option<usize>,
@@ -108,15 +108,15 @@ pub struct TotalVariation<B: TotalVariationKernels> {
 }
 
 impl<B: TotalVariationKernels> TotalVariation<B> {
-    /// Ready for the first step with the projections that `sweep` has so far, for images of sources with these spectra; of none the
-    /// sweep's own, or pulses.
+    /// Ready for the first step with the projections that `sweep` has so far, for an image of each of these radicals; of none one image, with
+    /// the sweep's own spectrum, or of pulses.
     ///
     /// # Errors
     /// Data or settings that do not suit, not enough memory on the device.
     pub fn new(
         mut backend: B,
         sweep: &Sweep,
-        sources: &[ReferenceSpectrum],
+        radicals: &[Radical],
         grid: &Grid,
         settings: TvSettings,
         images: TvImages,
@@ -130,7 +130,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let mask = mask.map(|values| backend.upload(Arc::new(values))).transpose()?;
         // (An unusable spectrum is refused now, not after the first projections.)
         let num_images =
-            SweepModel::new(&sweep.without_projections(), sources, grid, settings.transform_tolerance)?.num_sources();
+            SweepModel::new(&sweep.without_projections(), radicals, grid, settings.transform_tolerance)?.num_radicals();
         let lattice = Lattice { size: grid.size, weights: weights(grid), num_images };
         Ok(Self {
             zeros: backend.zeros(num_voxels)?,
@@ -142,7 +142,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             images,
             mask,
             sweep: sweep.without_projections(),
-            sources: sources.to_vec(),
+            radicals: radicals.to_vec(),
             waiting: sweep.projections.clone(),
             num_expected: sweep.num_expected,
             known: None,
@@ -159,14 +159,12 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let (step, height) = match &self.sweep.kind {
             SweepKind::Pulse => (self.sweep.step_mm, 1.0 / self.sweep.step_mm),
             SweepKind::ContinuousWave { step_mt, reference, .. } => {
-                let own: &[ReferenceSpectrum] = reference.as_ref().map_or(&[], std::slice::from_ref);
-                let sources = if self.sources.is_empty() { own } else { &self.sources };
-                let height = |source: &ReferenceSpectrum| {
+                let height = |spectrum: &ReferenceSpectrum| {
                     let (low, high) =
-                        source.values.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+                        spectrum.values.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
                     f64::from(high - low)
                 };
-                (*step_mt, sources.iter().map(height).fold(0.0, f64::max))
+                (*step_mt, spectra_of(reference.as_ref(), &self.radicals).map(height).fold(0.0, f64::max))
             }
         };
         let num_axes = self.lattice.num_axes();
@@ -179,11 +177,11 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     fn take_waiting(&mut self) -> Result<(), ReconError> {
         let projections = std::mem::take(&mut self.waiting);
         let block = Sweep { projections, ..self.sweep.clone() };
-        let model = SweepModel::new(&block, &self.sources, &self.grid, self.settings.transform_tolerance)?;
+        let model = SweepModel::new(&block, &self.radicals, &self.grid, self.settings.transform_tolerance)?;
         let values: Vec<f64> =
             block.projections.iter().flat_map(|projection| projection.values.iter().map(|v| f64::from(*v))).collect();
         let of_data = model.backproject(&values);
-        let pairs = (0..model.num_sources()).flat_map(|j| (0..=j).map(move |m| (m, j)));
+        let pairs = (0..model.num_radicals()).flat_map(|j| (0..=j).map(move |m| (m, j)));
         let kernels: Vec<Vec<f64>> = pairs.map(|(m, j)| model.kernel(m, j)).collect();
         let energy = 0.5 * values.iter().map(|value| value * value).sum::<f64>();
         match &mut self.known {
@@ -261,15 +259,15 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     fn advance(&mut self, arrays: &mut Arrays<B>, strength: f64) -> Result<(PrimalSums, Option<f64>), BackendError> {
         let (backend, lattice, mask) = (&mut self.backend, &self.lattice, self.mask.as_ref());
         let is_due = (self.iteration + 1).is_multiple_of(STEPS_TO_OBJECTIVE) || self.iteration == 0;
-        let variation = if is_due { Some(backend.total_variation(&arrays.u, mask, lattice)?) } else { None };
+        let variation = if is_due { Some(backend.total_variation(&arrays.coupling, &arrays.u, mask, lattice)?) } else { None };
         let squares: f64 = lattice.weights.iter().map(|weight| 4.0 * f64::from(weight * weight)).sum();
         let sigma = arrays.lipschitz / (squares * strength * strength);
-        backend.dual_step(&mut arrays.field, &arrays.extrapolated, mask, lattice, (sigma * strength) as f32)?;
+        backend.dual_step(&arrays.coupling, &mut arrays.field, &arrays.extrapolated, mask, lattice, (sigma * strength) as f32)?;
         backend.convolve(&mut arrays.coupling, &arrays.u, &mut arrays.of_model)?;
         let step =
             PrimalStep { tau: (0.5 / arrays.lipschitz) as f32, lambda: strength as f32, is_positive: self.settings.is_positive };
-        let Arrays { u, extrapolated, field, of_model, of_data, .. } = arrays;
-        let sums = backend.primal_step([u, extrapolated], field, [of_model, of_data], mask, lattice, step)?;
+        let Arrays { u, extrapolated, field, of_model, of_data, coupling, .. } = arrays;
+        let sums = backend.primal_step(coupling, [u, extrapolated], field, [of_model, of_data], mask, lattice, step)?;
         Ok((sums, variation))
     }
 
@@ -283,7 +281,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         self.update < self.settings.tolerance
     }
 
-    /// Returns the images of all sources, `[source][z, y, x]`.
+    /// Returns the images of all radicals, `[radical][z, y, x]`.
     ///
     /// # Errors
     /// Device failure.
@@ -408,6 +406,17 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
         let image = self.arrays.as_ref().map_or(&self.zeros, |arrays| &arrays.u);
         Ok(self.shown.roi_sums(&mut self.backend, image)?)
+    }
+
+    fn num_radicals(&self) -> usize {
+        self.lattice.num_images
+    }
+
+    fn radical_into(&mut self, radical: usize, volume: &mut Volume) -> Result<(), ReconError> {
+        let num_voxels = self.grid.num_voxels();
+        let Some(arrays) = &self.arrays else { return Ok(()) };
+        let copy = |values: &[f32]| volume.as_mut_slice().copy_from_slice(&values[radical * num_voxels..][..num_voxels]);
+        Ok(self.backend.read(&arrays.u, copy)?)
     }
 
     /// Nothing is added by several threads.

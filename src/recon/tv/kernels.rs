@@ -12,7 +12,7 @@ pub struct Lattice {
     pub size: [usize; 3],
     /// Weights of the differences along x, y and z; 0 along an axis that takes no part.
     pub weights: [f32; 3],
-    /// Images, one of each source.
+    /// Images, one of each radical.
     pub num_images: usize,
 }
 
@@ -67,7 +67,7 @@ impl std::ops::Add for PrimalSums {
 
 /// The kernels of total variation on a back end. Images are `[image, z, y, x]`.
 pub trait TotalVariationKernels: Backend {
-    /// A convolution that couples images, with its working memory.
+    /// A convolution that couples images, with its working memory, and what the device needs for the steps.
     type Coupling: Send;
 
     /// Brings a convolution to the device.
@@ -93,6 +93,7 @@ pub trait TotalVariationKernels: Backend {
     /// Arrays of other lengths, device failure.
     fn dual_step(
         &mut self,
+        coupling: &Self::Coupling,
         field: &mut Self::Array<Image>,
         extrapolated: &Self::Array<Image>,
         mask: Option<&Self::Array<Image>>,
@@ -106,6 +107,7 @@ pub trait TotalVariationKernels: Backend {
     /// Arrays of other lengths, device failure.
     fn primal_step(
         &mut self,
+        coupling: &Self::Coupling,
         images: [&mut Self::Array<Image>; 2],
         field: &Self::Array<Image>,
         model_and_data: [&Self::Array<Image>; 2],
@@ -120,6 +122,7 @@ pub trait TotalVariationKernels: Backend {
     /// Arrays of other lengths, device failure.
     fn total_variation(
         &mut self,
+        coupling: &Self::Coupling,
         images: &Self::Array<Image>,
         mask: Option<&Self::Array<Image>>,
         lattice: &Lattice,
@@ -206,6 +209,7 @@ impl TotalVariationKernels for Host {
 
     fn dual_step(
         &mut self,
+        _: &Convolution<f32>,
         field: &mut HostArray<Image>,
         extrapolated: &HostArray<Image>,
         mask: Option<&HostArray<Image>>,
@@ -256,6 +260,7 @@ impl TotalVariationKernels for Host {
 
     fn primal_step(
         &mut self,
+        _: &Convolution<f32>,
         [images, extrapolated]: [&mut HostArray<Image>; 2],
         field: &HostArray<Image>,
         [of_model, of_data]: [&HostArray<Image>; 2],
@@ -297,6 +302,7 @@ impl TotalVariationKernels for Host {
 
     fn total_variation(
         &mut self,
+        _: &Convolution<f32>,
         images: &HostArray<Image>,
         mask: Option<&HostArray<Image>>,
         lattice: &Lattice,

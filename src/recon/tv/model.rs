@@ -5,7 +5,7 @@
 //!
 //! P(α) = δ^d H(α) Σ_k u_k exp(−iξ n·x_k), ξ = 2πα/(N s), for |α| < N/2 and ξ|(n_a δ_a)| < π, else 0.
 //!
-//! A*A is the convolution with φ_k = δ^{2d}/N Σ_n Σ_α |H(α)|² exp(iξ n·δk); of several sources, A_m*A_j with H_m* H_j.
+//! A*A is the convolution with φ_k = δ^{2d}/N Σ_n Σ_α |H(α)|² exp(iξ n·δk); of several radicals, A_m*A_j with H_m* H_j.
 
 use std::f64::consts::{PI, TAU};
 
@@ -13,17 +13,25 @@ use rayon::prelude::*;
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
-use crate::data::{Direction, ReferenceSpectrum, Sweep, SweepKind};
+use crate::data::{Direction, Radical, ReferenceSpectrum, Sweep, SweepKind};
 use crate::geometry::Grid;
 use crate::operator::{NonuniformTransform, kernel_size};
 use crate::recon::reference::reference_spectrum_at;
 use crate::recon::{DataProblem, ReconError};
 
-/// The operator of a sweep, for images of one grid, one of each source.
+/// Returns the spectra of radicals; of none the sweep's own.
+pub(super) fn spectra_of<'a>(
+    own: Option<&'a ReferenceSpectrum>,
+    radicals: &'a [Radical],
+) -> impl Iterator<Item = &'a ReferenceSpectrum> {
+    own.filter(|_| radicals.is_empty()).into_iter().chain(radicals.iter().map(|radical| &radical.spectrum))
+}
+
+/// The operator of a sweep, for images of one grid, one of each radical.
 pub struct SweepModel {
     grid: Grid,
-    /// Transform of the spectrum of each source, from the frequency 0 on.
-    sources: Vec<Vec<Complex<f64>>>,
+    /// Transform of the spectrum of each radical, from the frequency 0 on.
+    spectra: Vec<Vec<Complex<f64>>>,
     directions: Vec<Direction>,
     num_points: usize,
     step_mm: f64,
@@ -36,22 +44,20 @@ pub struct SweepModel {
 }
 
 impl SweepModel {
-    /// Of the projections that a sweep has, and of sources with these spectra; of none the sweep's own, or pulses. The tolerance of its
-    /// transforms is relative to the norm of a result.
+    /// Of the projections that a sweep has, and of these radicals; of none with the sweep's own spectrum, or of pulses. The tolerance of
+    /// its transforms is relative to the norm of a result.
     ///
     /// # Errors
     /// Continuous-wave data without a reference spectrum, or with one that is not usable.
-    pub fn new(sweep: &Sweep, sources: &[ReferenceSpectrum], grid: &Grid, tolerance: f64) -> Result<Self, ReconError> {
+    pub fn new(sweep: &Sweep, radicals: &[Radical], grid: &Grid, tolerance: f64) -> Result<Self, ReconError> {
         let Sweep { num_points, step_mm, centre, .. } = *sweep;
         let num_alpha = num_points.div_ceil(2);
         let omegas: Vec<f64> = (0..num_alpha).map(|alpha| TAU * alpha as f64 / num_points as f64).collect();
         let spectra = match &sweep.kind {
             SweepKind::Pulse => vec![vec![Complex::from(1.0 / step_mm); num_alpha]],
             SweepKind::ContinuousWave { step_mt, reference, .. } => {
-                let own: &[ReferenceSpectrum] = reference.as_ref().map_or(&[], std::slice::from_ref);
-                let sources = if sources.is_empty() { own } else { sources };
-                let spectrum = |source| reference_spectrum_at(&omegas, source, sweep, *step_mt);
-                sources.iter().map(spectrum).collect::<Result<Vec<_>, _>>()?
+                let transform = |spectrum| reference_spectrum_at(&omegas, spectrum, sweep, *step_mt);
+                spectra_of(reference.as_ref(), radicals).map(transform).collect::<Result<Vec<_>, _>>()?
             }
         };
         if spectra.is_empty() {
@@ -71,12 +77,12 @@ impl SweepModel {
             }
         }
         let grid = grid.clone();
-        Ok(Self { grid, sources: spectra, directions, num_points, step_mm, centre, tolerance, places, frequencies })
+        Ok(Self { grid, spectra, directions, num_points, step_mm, centre, tolerance, places, frequencies })
     }
 
-    /// Returns the number of sources.
-    pub fn num_sources(&self) -> usize {
-        self.sources.len()
+    /// Returns the number of radicals.
+    pub fn num_radicals(&self) -> usize {
+        self.spectra.len()
     }
 
     /// Returns δ^d, mm² of a slice and mm³ of a volume.
@@ -98,17 +104,17 @@ impl SweepModel {
         Complex::cis(TAU * alpha as f64 * self.centre / self.num_points as f64)
     }
 
-    /// Returns A u, `[projection, sample]`, of an image `[z, y, x]` of each source.
+    /// Returns A u, `[projection, sample]`, of an image `[z, y, x]` of each radical.
     pub fn project(&self, images: &[Vec<f64>]) -> Vec<f64> {
         let transform = NonuniformTransform::new(self.grid.size, self.tolerance);
         let mut spectra = vec![Complex::new(0.0, 0.0); self.directions.len() * self.num_points];
-        for (image, source) in images.iter().zip(&self.sources) {
+        for (image, spectrum) in images.iter().zip(&self.spectra) {
             let image: Vec<Complex<f64>> = image.iter().map(|&value| value.into()).collect();
             let values = transform.forward(&image, &self.frequencies);
             for (&place, value) in self.places.iter().zip(values) {
                 let (index, alpha) = place;
                 let half = if alpha == 0 { 0.5 } else { 1.0 };
-                let factor = half * self.voxel_volume() * source[alpha] * self.phase(place) * self.shift(alpha).conj();
+                let factor = half * self.voxel_volume() * spectrum[alpha] * self.phase(place) * self.shift(alpha).conj();
                 spectra[index * self.num_points + alpha] += factor * value;
             }
         }
@@ -118,31 +124,31 @@ impl SweepModel {
         spectra.iter().map(|value| 2.0 * value.re / self.num_points as f64).collect()
     }
 
-    /// Returns A* s of projections `[projection, sample]`: an image `[z, y, x]` of each source.
+    /// Returns A* s of projections `[projection, sample]`: an image `[z, y, x]` of each radical.
     pub fn backproject(&self, projections: &[f64]) -> Vec<Vec<f64>> {
         let forward = FftPlanner::new().plan_fft_forward(self.num_points);
         let mut spectra: Vec<Complex<f64>> = projections.iter().map(|&value| value.into()).collect();
         spectra.par_chunks_exact_mut(self.num_points).for_each(|row| forward.process(row));
         let transform = NonuniformTransform::new(self.grid.size, self.tolerance);
-        let of_source = |source: &Vec<Complex<f64>>| {
+        let of_radical = |spectrum: &Vec<Complex<f64>>| {
             let value = |&place: &(usize, usize)| {
                 let (index, alpha) = place;
                 let half = if alpha == 0 { 0.5 } else { 1.0 };
-                let factor = half * source[alpha].conj() * self.phase(place).conj() * self.shift(alpha);
+                let factor = half * spectrum[alpha].conj() * self.phase(place).conj() * self.shift(alpha);
                 factor * spectra[index * self.num_points + alpha]
             };
             let values: Vec<Complex<f64>> = self.places.iter().map(value).collect();
             let scale = 2.0 * self.voxel_volume() / self.num_points as f64;
             transform.adjoint(&self.frequencies, &values).iter().map(|value| scale * value.re).collect()
         };
-        self.sources.iter().map(of_source).collect()
+        self.spectra.iter().map(of_radical).collect()
     }
 
     /// Returns the kernel of A_m*A_j, `[z, y, x]` of [`kernel_size`].
     pub fn kernel(&self, m: usize, j: usize) -> Vec<f64> {
         let value = |&(_, alpha): &(usize, usize)| {
             let half = if alpha == 0 { 0.5 } else { 1.0 };
-            half * self.sources[m][alpha].conj() * self.sources[j][alpha]
+            half * self.spectra[m][alpha].conj() * self.spectra[j][alpha]
         };
         let values: Vec<Complex<f64>> = self.places.iter().map(value).collect();
         let transform = NonuniformTransform::new(kernel_size(self.grid.size), self.tolerance);

@@ -23,7 +23,7 @@ impl ServerSession {
                 self.running = Some(info.clone()).filter(|_| run == self.latest);
                 let study = self.runs.get(&run).copied().unwrap_or_default();
                 self.notify(Notification::Started(run, Box::new(StartedRun::of(study, *info, num_cores()))))?;
-            } else if !matches!(kind, EventKind::Deviation(_)) {
+            } else if !matches!(kind, EventKind::Deviation(_) | EventKind::Radicals(_)) {
                 self.running.take_if(|_| run == self.latest && matches!(kind, EventKind::Failed(_)));
                 self.notify(Notification::Event(Event { run, kind }))?;
             }
