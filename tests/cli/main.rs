@@ -49,6 +49,7 @@ mod stop_rules;
 mod tof_lists;
 mod tubes;
 mod uptake;
+mod variation;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,0 +1,89 @@
+//! `tomoscope reconstruct --algorithm tv`: least squares of EPRI acquisitions with total variation.
+
+use tomoscope::data::Volume;
+use tomoscope::io::{read_volume, write_volume};
+
+use super::data::data_file;
+use super::{done, failed, refused};
+
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+#[test]
+fn a_disc_becomes_flat_and_the_run_ends_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let run = |line: &str| done(at, &words(line));
+    run("simulate disc --epri 2d:40 --points 64 --noise-fraction 0.01 --truth truth.nii -o disc.sweep");
+    let printed =
+        run("reconstruct disc.sweep --algorithm tv --lambda 0.1 --iterations 3000 --tolerance 1e-4 -o tv.nii --device cpu");
+    assert!(printed.contains("converged after iteration"), "{printed}");
+    run("reconstruct disc.sweep -o fbp.nii --device cpu");
+    let image = |name: &str| read_volume(&at.join(name)).unwrap().0;
+    let (tv, fbp, truth) = (image("tv.nii"), image("fbp.nii"), image("truth.nii"));
+    let error = |image: &Volume| {
+        let square = |(a, b): (&f32, &f32)| f64::from(a - b).powi(2);
+        image.as_slice().iter().zip(truth.as_slice()).map(square).sum::<f64>().sqrt()
+    };
+    let [nx, ny, _] = tv.grid.size;
+    let middle = tv.values[[0, ny / 2, nx / 2]];
+    println!("middle {middle}, error {:.3}, of filtered backprojection {:.3}", error(&tv), error(&fbp));
+    assert!((middle - 1.0).abs() < 0.01 && error(&tv) < 0.6 * error(&fbp), "{middle}, {} {}", error(&tv), error(&fbp));
+
+    // Too strong is flat; only positive values; only the mask.
+    let line = "reconstruct disc.sweep --algorithm tv --lambda 0.1 --iterations 20 --device cpu";
+    run(&format!("{line} -o free.nii"));
+    run(&format!("{line} --positivity -o positive.nii"));
+    let least = |name: &str| image(name).as_slice().iter().copied().fold(f32::INFINITY, f32::min);
+    assert!(least("free.nii") < 0.0 && least("positive.nii") >= 0.0, "{} {}", least("free.nii"), least("positive.nii"));
+    let mut mask = truth.clone();
+    write_volume(&at.join("mask.nii"), &mask).unwrap();
+    run(&format!("{line} --mask mask.nii -o masked.nii"));
+    let outside = |(value, inside): (&f32, &f32)| *inside == 0.0 && *value != 0.0;
+    assert!(!image("masked.nii").as_slice().iter().zip(mask.as_slice()).any(outside));
+    mask.as_mut_slice().fill(0.0);
+    write_volume(&at.join("empty.nii"), &mask).unwrap();
+    failed(at, "reconstruction.unsuitable-settings", &words(&format!("{line} --mask empty.nii -o no.nii")));
+    assert!(!at.join("no.nii").exists());
+}
+
+#[test]
+fn what_goes_with_other_algorithms_only_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(at, &words("simulate disc --epri 2d:20 --points 32 -o disc.sweep"));
+    for (line, part) in [
+        ("--algorithm fbp --iterations 3", "--iterations"),
+        ("--mask disc.sweep", "--mask"),
+        ("--algorithm tv --lambda 0", "lambda"),
+        ("--algorithm tv --filter hamming", "--filter"),
+        ("--algorithm fbp --lambda 3", "goes with --algorithm tv"),
+        ("--algorithm tv --sources tam", "NAME=FILE"),
+        ("--algorithm tv --sources a=x.npy,a=y.npy", "named twice"),
+        ("--algorithm osem", "tv"),
+    ] {
+        let said = refused(at, 2, &words(&format!("reconstruct disc.sweep -o no.nii {line}")));
+        assert!(said.contains(part), "{line}: {said}");
+    }
+}
+
+#[test]
+fn two_radicals_have_an_image_each() {
+    let Some(projections) = data_file("epri-tv/tam-and-tempo-tubes-2d-20210609-proj.npy") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let file = |end: &str| projections.to_str().unwrap().replace("-proj.npy", end);
+    let sources = format!("tam={},tempo={}", file("-htam.npy"), file("-htempo.npy"));
+    let line = format!(
+        "reconstruct {} --algorithm tv --sources {sources} --lambda 5 --iterations 200 --image 100,100 --voxel-mm 0.3,0.3 -o out.nii --device cpu",
+        projections.display()
+    );
+    let printed = done(at, &words(&line));
+    assert!(printed.contains("out_tam.nii") && printed.contains("out_tempo.nii"), "{printed}");
+    assert!(!at.join("out.nii").exists());
+    let sum = |name: &str| read_volume(&at.join(name)).unwrap().0.as_slice().iter().map(|v| f64::from(*v)).sum::<f64>();
+    // Totals of PyEPRI's images, which are per cm².
+    let [tam, tempo] = [sum("out_tam.nii") / 3.97135, sum("out_tempo.nii") / 23.8086];
+    assert!((tam - 1.0).abs() < 0.05 && (tempo - 1.0).abs() < 0.05, "{tam} {tempo}");
+}
