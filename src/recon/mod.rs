@@ -19,6 +19,7 @@ mod shared;
 mod slabs;
 mod spec;
 mod stage;
+mod start;
 mod stitch;
 mod watched;
 

@@ -33,6 +33,14 @@ impl AlgorithmSpec {
             AlgorithmSpec::Ascent { .. } => 14,
         }
     }
+
+    /// Returns the images of each replicate of a run, for the forecast.
+    pub fn images_of_replicate(self, num_subsets: usize) -> u64 {
+        match self {
+            AlgorithmSpec::Em { .. } | AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(_), .. } => 1,
+            AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), .. } => 1 + settings.images_of_state(num_subsets),
+        }
+    }
 }
 
 /// Accumulation of the backprojections of a run.

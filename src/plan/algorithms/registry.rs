@@ -283,10 +283,7 @@ impl AlgorithmChoice {
 
     /// Returns true if it carries replicates along for error bars.
     pub fn has_replicates(self) -> bool {
-        match self.0.method {
-            Method::Iterative(spec) => matches!(spec(&Parameters::default()), AlgorithmSpec::Em { .. }),
-            Method::FilteredBackprojection(_) | Method::AsRead => false,
-        }
+        matches!(self.0.method, Method::Iterative(_))
     }
 
     /// Returns the number of its stages, of filtered backprojection.

@@ -213,14 +213,15 @@ impl RunSettings {
         self.replicates.as_ref().map(ReplicateSettings::bootstrap)
     }
 
-    /// Returns the bytes beyond those of expectation maximisation: images of the algorithm, counts and image of each replicate, and the
+    /// Returns the bytes beyond those of expectation maximisation: images of the algorithm, counts and images of each replicate, and the
     /// sums for their standard deviation. `num_data` = counts of the share of a device.
     pub(in crate::plan) fn further_bytes(&self, num_data: usize) -> u64 {
         let num_voxels = self.grid.num_voxels() as u64;
-        let further_images = self.spec().map_or(0, AlgorithmSpec::further_images);
+        let [further_images, of_replicate] =
+            self.spec().map_or([0, 1], |spec| [spec.further_images(), spec.images_of_replicate(self.num_subsets)]);
         let replicates = self.replicates.map_or(0, |ReplicateSettings { num, .. }| {
             let sums = 2 * 2 * num_voxels;
-            num as u64 * (num_data as u64 + num_voxels) + sums
+            num as u64 * (num_data as u64 + of_replicate * num_voxels) + sums
         });
         4 * (further_images * num_voxels + replicates)
     }
