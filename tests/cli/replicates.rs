@@ -72,7 +72,7 @@ fn a_shorter_scan_has_larger_standard_deviations_at_the_same_level() {
     let folder = folder_with_scan();
     let at = folder.path();
     let refusal = refused(at, 1, &format!("{OSEM} -o out.hv --bootstrap 16 --as-if-secs 25").split(' ').collect::<Vec<_>>());
-    assert!(refusal.contains("set --duration-secs"), "{refusal}");
+    assert!(refusal.contains("set the scan duration (--duration-secs)"), "{refusal}");
     run(at, &format!("{OSEM} -o whole.hv --csv whole.csv --bootstrap 16"));
     run(at, &format!("{OSEM} -o part.hv --csv part.csv --bootstrap 16 --as-if-secs 25 --duration-secs 100"));
     let of = |table: &str| [last(at, table, "mean"), last(at, table, "mean_sd")];
