@@ -116,7 +116,7 @@ fn penalised_runs_have_smaller_error_bars_beside_the_same_image() {
     let at = folder.path();
     let sd = |algorithm: &str, name: &str| {
         let scan = "reconstruct scan.hs --subsets 4 --iterations 2 --rois rois.toml --algorithm";
-        run(at, &format!("{scan} {algorithm} -o plain.hv"));
+        run(at, &format!("{scan} {algorithm} -o plain.hv --csv plain.csv"));
         run(at, &format!("{scan} {algorithm} -o {name}.hv --csv {name}.csv --bootstrap 12"));
         let volume = |name: &str| read_volume(&at.join(name)).unwrap().0;
         assert_eq!(volume("plain.hv").as_slice(), volume(&format!("{name}.hv")).as_slice(), "{algorithm}");
@@ -131,12 +131,12 @@ fn penalised_runs_have_smaller_error_bars_beside_the_same_image() {
 }
 
 #[test]
-fn algorithms_without_replicates_are_refused() {
+fn data_without_replicates_and_too_few_of_them_are_refused() {
     let folder = folder_with_scan();
     let refused = |code, arguments: &str| refused(folder.path(), code, &arguments.split(' ').collect::<Vec<_>>());
     run(folder.path(), "simulate ball --epri 66 -o ball.sweep");
-    let text = refused(1, "reconstruct ball.sweep -o out.hv --bootstrap 5");
-    assert!(text.contains("fbp has no error bars with these data; leave them out"), "{text}");
+    let text = refused(2, "reconstruct ball.sweep -o out.hv --bootstrap 5");
+    assert!(text.contains("--bootstrap is for projection data, list-mode data and crystal-pair histograms"), "{text}");
     let text = refused(2, "reconstruct scan.hs -o out.hv --bootstrap 1");
     assert!(text.contains("expected a number of replicates from 2 to 1000"), "{text}");
 }

@@ -208,6 +208,11 @@ impl RunSettings {
         }
     }
 
+    /// Returns the number of replicates; 0 without error bars.
+    pub fn num_replicates(&self) -> usize {
+        self.replicates.map_or(0, |replicates| replicates.num)
+    }
+
     /// Returns the counts of replicates to draw; `None` without error bars.
     pub(in crate::plan) fn bootstrap(&self) -> Option<Bootstrap> {
         self.replicates.as_ref().map(ReplicateSettings::bootstrap)

@@ -35,8 +35,7 @@ impl Prepared {
         secs_per_iteration: Option<f64>,
     ) -> Self {
         // Each replicate does the same steps.
-        let num_runs = 1 + job.settings.replicates.map_or(0, |replicates| replicates.num);
-        let secs_per_iteration = secs_per_iteration.map(|secs| num_runs as f64 * secs);
+        let secs_per_iteration = secs_per_iteration.map(|secs| (1 + job.settings.num_replicates()) as f64 * secs);
         let info = StartInfo {
             device,
             projector,

@@ -166,7 +166,8 @@ impl SettingsForm {
         self.tof.mash = self.tof.mash.max(1);
         self.replicates = self.replicates.map(|num| num.clamp(REPLICATE_LIMITS[0], REPLICATE_LIMITS[1]));
         let is_time = |secs: &f64| secs.is_finite() && *secs > 0.0;
-        [&mut self.as_if_secs, &mut self.scan_secs].map(|secs| *secs = secs.filter(is_time));
+        self.as_if_secs = self.as_if_secs.filter(is_time);
+        self.scan_secs = self.scan_secs.filter(is_time);
         self.psf = self.psf.take().and_then(|psf| psf.checked().ok());
         // Until version 0.1 the form of a sweep had its stages in place of an algorithm.
         if let Some(Value::Name(stages)) = self.parameters.take("stages") {
