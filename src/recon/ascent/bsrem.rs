@@ -27,7 +27,7 @@ pub struct BsremSettings {
     pub subset_order: SubsetOrder,
 }
 
-/// What the steps of the run and of its replicates share: all but the images.
+/// Common to the steps of the run and of its replicates: all but the images.
 struct Climbing<B: EmKernels> {
     settings: BsremSettings,
     order: Vec<usize>,

@@ -38,8 +38,8 @@ impl ObjectiveValue {
     }
 }
 
-/// Φ of a study, at one image: its data and penalty, and the image. Replicates of the counts have images of their own, and the penalty
-/// of the run.
+/// Φ of a study, at one image: its data and penalty, and the image. Each replicate of the counts has another image, and the same
+/// penalty.
 pub(super) struct Objective<B: EmKernels, M, S> {
     pub backend: B,
     pub model: M,

@@ -13,7 +13,7 @@ use crate::recon::{EmKernels, ForwardModel};
 /// Weight of the penalty's curvature.
 const CURVATURE_WEIGHT: f32 = 1.5;
 
-/// What makes P on the device.
+/// Maker of P on the device.
 pub(super) struct Preconditioner<B: EmKernels> {
     /// The maps that smooth an image one after the other; `None` until they are needed.
     smoothing: Option<Vec<B::VoxelMap>>,

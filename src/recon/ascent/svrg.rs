@@ -109,7 +109,7 @@ struct State<B: EmKernels> {
     has_new_penalty: bool,
 }
 
-/// What their steps share.
+/// Common to their steps.
 struct Climbing<B: EmKernels> {
     settings: SvrgSettings,
     preconditioner: Preconditioner<B>,
