@@ -32,7 +32,12 @@ const SETTINGS: EmSettings = EmSettings {
 };
 const OSEM: AlgorithmSpec = AlgorithmSpec::Em { subset_order: SubsetOrder::Spaced };
 const SVRG: AlgorithmSpec = AlgorithmSpec::Ascent {
-    method: AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 1 }),
+    method: AscentMethod::Svrg(SvrgSettings {
+        step_sizes: StepSizes::Table,
+        order: DrawOrder::Random,
+        seed: 1,
+        stores_gradients: true,
+    }),
     penalty: PenaltySpec { strength: Some(0.02), ..PenaltySpec::NONE },
 };
 

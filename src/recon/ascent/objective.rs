@@ -203,6 +203,21 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         done
     }
 
+    /// Does work with another image in place of the present one, for the same counts.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn with_image<T>(
+        &mut self,
+        x: &mut B::Array<Image>,
+        work: impl FnOnce(&mut Self) -> Result<T, ReconError>,
+    ) -> Result<T, ReconError> {
+        std::mem::swap(&mut self.x, x);
+        let done = work(self);
+        std::mem::swap(&mut self.x, x);
+        done
+    }
+
     /// Does work with the image of the run, then with that of each replicate and its counts.
     fn for_each_image(
         &mut self,

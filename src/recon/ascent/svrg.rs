@@ -73,6 +73,8 @@ pub struct SvrgSettings {
     pub order: DrawOrder,
     /// Seed of random orders.
     pub seed: u64,
+    /// True if the b_s(x̃) are stored; else each step computes its own again, with the same bits.
+    pub stores_gradients: bool,
 }
 
 impl SvrgSettings {
@@ -80,14 +82,19 @@ impl SvrgSettings {
     /// last anchor with its gradient for steps by Barzilai and Borwein.
     pub(in crate::recon) fn images_of_state(self, num_subsets: usize) -> u64 {
         let of_secant = if matches!(self.step_sizes, StepSizes::BarzilaiBorwein { .. }) { 2 } else { 0 };
-        3 + num_subsets as u64 + of_secant
+        3 + self.num_parts(num_subsets) as u64 + of_secant
+    }
+
+    /// Returns the number of b_s that have memory.
+    pub(in crate::recon) fn num_parts(self, num_subsets: usize) -> usize {
+        if self.stores_gradients { num_subsets } else { 1 }
     }
 }
 
 /// Everything at the anchor.
 struct Anchor<B: EmKernels> {
     x: B::Array<Image>,
-    /// b_s of each subset.
+    /// b_s of each subset; or memory for one, where each step computes it again.
     parts: Vec<B::Array<Image>>,
     /// Their sum less the sensitivity.
     gradient: B::Array<Image>,
@@ -145,6 +152,7 @@ impl<B: EmKernels> State<B> {
         &mut self,
         objective: &mut Objective<B, M, S>,
         next: usize,
+        num_parts: usize,
         stages: &mut StageTimes,
         task: &Task,
     ) -> Result<(ObjectiveValue, PoissonTerms), ReconError> {
@@ -152,7 +160,7 @@ impl<B: EmKernels> State<B> {
         let mut anchor = match self.anchor.take() {
             Some(anchor) => anchor,
             None => {
-                let parts = (0..objective.num_subsets()).map(|_| objective.zeros()).collect::<Result<_, _>>()?;
+                let parts = (0..num_parts).map(|_| objective.zeros()).collect::<Result<_, _>>()?;
                 let [x, gradient] = [objective.zeros()?, objective.zeros()?];
                 Anchor { x, parts, gradient, objective: None }
             }
@@ -201,7 +209,9 @@ impl<B: EmKernels> State<B> {
         let all = objective.all();
         let (mut value, mut terms_of_next) = (ObjectiveValue::default(), PoissonTerms::default());
         objective.backend.fill(&mut anchor.gradient, 0.0)?;
-        for (subset, part) in anchor.parts.iter_mut().enumerate() {
+        let num_parts = anchor.parts.len();
+        for subset in 0..objective.num_subsets() {
+            let part = &mut anchor.parts[subset % num_parts];
             let terms = objective.backprojected_ratio(subset, part, stages, task)?;
             value.log_likelihood += terms.log_likelihood;
             if subset == next {
@@ -249,7 +259,8 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
         if at == 0 {
             self.order = self.settings.order.of_epoch(epoch, num_subsets, self.settings.seed);
             if epoch.is_multiple_of(EPOCHS_OF_ANCHOR) {
-                let (of_anchor, terms) = state.anchor(objective, self.order[0], stages, task)?;
+                let num_parts = self.settings.num_parts(num_subsets);
+                let (of_anchor, terms) = state.anchor(objective, self.order[0], num_parts, stages, task)?;
                 (value, terms_of_anchor) = (Some(of_anchor), Some(terms));
             }
         }
@@ -268,16 +279,22 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
         let size = of_secant.map_or(size, |of_secant| of_secant.min(size));
         let step_size = objective.step_factor * state.scale * size;
         let (State { anchor, preconditioner, .. }, Self { backprojected_ratio, direction, .. }) = (&mut *state, self);
-        // (At the anchor itself the part of the subset is known.)
+        // (At the anchor itself both parts of the subset are the same.)
         let terms = match terms_of_anchor {
             Some(terms) => terms,
             None => objective.backprojected_ratio(subset, backprojected_ratio, stages, task)?,
         };
+        if let Some(Anchor { x, parts, .. }) =
+            anchor.as_mut().filter(|anchor| value.is_none() && anchor.parts.len() < num_subsets)
+        {
+            objective.with_image(x, |objective| objective.backprojected_ratio(subset, &mut parts[0], stages, task))?;
+        }
         let update = stages.time(Stage::Update, || -> Result<f64, ReconError> {
             let (backend, scale) = (&mut objective.backend, num_subsets as f32);
             if let Some(Anchor { parts, gradient, .. }) = anchor {
-                let part = if terms_of_anchor.is_some() { &parts[subset] } else { &*backprojected_ratio };
-                backend.scaled_difference(direction, scale, [part, &parts[subset]], Some(gradient))?;
+                let of_anchor = &parts[subset % parts.len()];
+                let part = if terms_of_anchor.is_some() { of_anchor } else { &*backprojected_ratio };
+                backend.scaled_difference(direction, scale, [part, of_anchor], Some(gradient))?;
             }
             objective.subtract_penalty_gradient(direction)?;
             let update = objective.climb(step_size, preconditioner, direction)?;

@@ -122,7 +122,8 @@ fn model(num_subsets: usize) -> ProjectionModel<Host, Dense, Dense> {
 }
 
 const PENALTY: PenaltySpec = PenaltySpec { strength: Some(0.5), epsilon: Some(0.01), kappa: Kappa::None, ..PenaltySpec::NONE };
-const SETTINGS: SvrgSettings = SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 1 };
+const SETTINGS: SvrgSettings =
+    SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 1, stores_gradients: true };
 const ADDITIONS: Additions = Additions {
     accumulation: Accumulation::Deterministic,
     sensitivity_accumulation: Accumulation::Deterministic,
@@ -218,7 +219,12 @@ fn without_a_start_image_it_is_that_of_an_iteration_of_osem_and_every_run_has_th
     run(&mut *osem, 1);
     let start = image(&mut *osem);
     for method in [
-        AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 7 }),
+        AscentMethod::Svrg(SvrgSettings {
+            step_sizes: StepSizes::Table,
+            order: DrawOrder::Random,
+            seed: 7,
+            stores_gradients: true,
+        }),
         AscentMethod::Bsrem(BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Spaced }),
     ] {
         let spec = AlgorithmSpec::Ascent { method, penalty: PENALTY };
@@ -367,7 +373,12 @@ fn another_strength_during_a_run_leads_to_its_own_maximum_without_a_pass_or_halv
 #[test]
 fn steps_have_the_factor_that_is_set_during_a_run() {
     for method in [
-        AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::Constant(0.3), order: DrawOrder::Random, seed: 1 }),
+        AscentMethod::Svrg(SvrgSettings {
+            step_sizes: StepSizes::Constant(0.3),
+            order: DrawOrder::Random,
+            seed: 1,
+            stores_gradients: true,
+        }),
         AscentMethod::Bsrem(BsremSettings { step_size: 0.3, relaxation: 0.0, subset_order: SubsetOrder::Spaced }),
     ] {
         let spec = AlgorithmSpec::Ascent { method, penalty: PENALTY };
@@ -462,6 +473,21 @@ fn a_replicate_is_the_run_of_its_own_counts_with_the_same_penalty_and_start_imag
             assert_eq!(found[replicate + 1], bits(&mut *own, None, 1.0), "{method:?}, {replicate}");
             assert_ne!(found[replicate + 1], found[0]);
         }
+    }
+}
+
+#[test]
+fn gradients_that_are_computed_again_have_the_bits_of_stored_ones() {
+    for step_sizes in [StepSizes::Constant(3.0), StepSizes::BarzilaiBorwein { first: 1.0 }] {
+        let images = [true, false].map(|stores_gradients| {
+            let method = AscentMethod::Svrg(SvrgSettings { step_sizes, stores_gradients, ..SETTINGS });
+            let values = MeasuredValues { bootstrap: Some(BOOTSTRAP), ..measured() };
+            let mut algorithm = begun_of(values, AlgorithmSpec::Ascent { method, penalty: PENALTY }, None);
+            let reports = run(&mut *algorithm, 9);
+            let images = [None, Some(0), Some(2)].map(|replicate| bits(&mut *algorithm, replicate, 1.0));
+            (images, reports.iter().map(|report| report.ascent.unwrap()).collect::<Vec<_>>())
+        });
+        assert_eq!(images[0], images[1], "{step_sizes:?}");
     }
 }
 
