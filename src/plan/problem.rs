@@ -120,7 +120,9 @@ pub enum SetupProblem {
         suitable: Vec<&'static str>,
     },
     /// A part of a scan of unknown duration.
-    #[error("the data contain no duration of the scan, which --as-if-secs needs; set --duration-secs")]
+    #[error(
+        "the data contain no duration of the scan, which a part of it needs (--as-if-secs): set the scan duration (--duration-secs)"
+    )]
     UnknownDuration,
     /// A time that is not a part of the scan.
     #[error("expected a time above 0 s and at most the {scan_secs} s of the scan, found {as_if_secs} s (--as-if-secs)")]

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::bootstrap::{Replicates, Scratch};
 use super::image_readout::ImageReadout;
 use super::model::Step;
+use super::start::{UniformStart, check_start_image};
 use super::watched::Watched;
 use super::{
     Algorithm, CountTotals, DataProblem, EmKernels, EmReport, Explained, ForwardModel, PoissonTerms, ReconError, SettingsProblem,
@@ -192,15 +193,10 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
     /// measured less the background, and never less than their noise.
     fn scale_start(&mut self, subset: usize) -> Result<(), ReconError> {
         let len = self.shown.space().len();
+        let Self { backend, model, x, backprojected_ratio: scratch, .. } = self;
         let Some(sensitivity) = self.sensitivity[subset].as_ref().filter(|_| self.is_unscaled) else { return Ok(()) };
-        let (totals, share) = (totals(&mut self.totals, &mut *self.model)?, self.model.share(subset)?);
-        let of_ones = self.backend.dot(&self.x, 0, sensitivity, 0..len)?;
-        if let Some(level) = totals.start_level(share, of_ones) {
-            self.backend.fill(&mut self.backprojected_ratio, 0.0)?;
-            self.backend.add_scaled(&mut self.backprojected_ratio, 0, level, &self.x, 0..len)?;
-            std::mem::swap(&mut self.x, &mut self.backprojected_ratio);
-            self.is_unscaled = false;
-        }
+        let (totals, share) = (totals(&mut self.totals, &mut **model)?, model.share(subset)?);
+        self.is_unscaled = !UniformStart { x, scratch, sensitivity, len }.scale(backend, totals, share)?;
         Ok(())
     }
 
@@ -254,12 +250,6 @@ fn total<'a, A>(total: &'a Option<A>, sensitivity: &'a [Option<A>]) -> Option<&'
         [one] => one.as_ref(),
         _ => total.as_ref(),
     }
-}
-
-/// Refuses a start image with negative or non-finite values.
-pub(super) fn check_start_image(init: Option<&Volume>) -> Result<(), SettingsProblem> {
-    let is_unusable = |value: &f32| !(value.is_finite() && *value >= 0.0);
-    if init.is_some_and(|init| init.as_slice().iter().any(is_unusable)) { Err(SettingsProblem::StartImage) } else { Ok(()) }
 }
 
 /// Refuses data that a Poisson likelihood cannot explain.

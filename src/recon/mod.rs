@@ -20,6 +20,7 @@ mod shared;
 mod slabs;
 mod spec;
 mod stage;
+mod start;
 mod stitch;
 mod tv;
 mod watched;

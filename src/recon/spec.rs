@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Algorithm, AscentMethod, EmKernels, EmSettings, ForwardModel, MlemOsem, PenaltySpec, ReconError, SubsetOrder};
+use super::{
+    Algorithm, AscentMethod, EmKernels, EmSettings, ForwardModel, MlemOsem, PenaltySpec, ReconError, SubsetOrder, SvrgSettings,
+};
 use crate::algebra::ImageSpace;
 use crate::data::Volume;
 use crate::operator::Accumulation;
@@ -26,11 +28,35 @@ pub enum AlgorithmSpec {
 
 impl AlgorithmSpec {
     /// Returns the images that a run has beyond those of expectation maximisation, for the forecast: directions, the anchor and the
-    /// preconditioner, and the penalty's κ and sums.
-    pub fn further_images(self) -> u64 {
+    /// preconditioner, and the penalty's κ and sums. Below 0 where it has none in the place of the sensitivities of subsets.
+    pub fn further_images(self, num_subsets: usize) -> i64 {
         match self {
             AlgorithmSpec::Em { .. } => 0,
-            AlgorithmSpec::Ascent { .. } => 14,
+            AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), .. } => {
+                14 + settings.num_parts(num_subsets) as i64 - num_subsets as i64
+            }
+            AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(_), .. } => 14,
+        }
+    }
+
+    /// Returns true if gradients of subsets are stored, in the place of the sensitivities of expectation maximisation.
+    pub fn stores_gradients(self) -> bool {
+        matches!(self, AlgorithmSpec::Ascent { method: AscentMethod::Svrg(SvrgSettings { stores_gradients: true, .. }), .. })
+    }
+
+    /// Returns the same with gradients of subsets that are computed again at each step, if they are stored.
+    pub fn without_stored_gradients(mut self) -> Self {
+        if let AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), .. } = &mut self {
+            settings.stores_gradients = false;
+        }
+        self
+    }
+
+    /// Returns the images of each replicate of a run, for the forecast.
+    pub fn images_of_replicate(self, num_subsets: usize) -> u64 {
+        match self {
+            AlgorithmSpec::Em { .. } | AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(_), .. } => 1,
+            AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), .. } => 1 + settings.images_of_state(num_subsets),
         }
     }
 }

@@ -83,6 +83,17 @@ impl StageTimes {
         self.0.iter().sum()
     }
 
+    /// Returns the total time with another number of replicates than the run had. Each takes the steps of the run again; set-up, sensitivity,
+    /// copies and measurements are those of the run alone.
+    pub fn total_with_replicates(&self, num_before: usize, num: usize) -> Duration {
+        let of_replicates = self[Stage::Replicates];
+        let of_one = match num_before {
+            0 => [Stage::Forward, Stage::Ratio, Stage::Backprojection, Stage::Update].map(|stage| self[stage]).iter().sum(),
+            _ => of_replicates.div_f64(num_before as f64),
+        };
+        self.total() - of_replicates + of_one.mul_f64(num as f64)
+    }
+
     /// Does work and adds its time to a stage.
     pub fn time<T>(&mut self, stage: Stage, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
@@ -139,6 +150,22 @@ mod tests {
             ["filter", "forward", "ratio", "backprojection", "update", "sensitivity", "race", "replicates", "copy", "measure"];
         assert_eq!(names, expected);
         assert!(Stage::VARIANTS.iter().enumerate().all(|(place, stage)| *stage as usize == place));
+    }
+
+    #[test]
+    fn each_replicate_takes_the_steps_of_the_run_and_nothing_else() {
+        let ms = Duration::from_millis;
+        let shared = [(Stage::Sensitivity, ms(50)), (Stage::Copy, ms(8)), (Stage::Measure, ms(2))];
+        let steps = [(Stage::Forward, ms(3)), (Stage::Ratio, ms(1)), (Stage::Backprojection, ms(5)), (Stage::Update, ms(1))];
+        let mut without = StageTimes::from(shared);
+        without += StageTimes::from(steps);
+        assert_eq!(without.total_with_replicates(0, 0), ms(70));
+        // Not 21 times 70 ms.
+        assert_eq!(without.total_with_replicates(0, 20), ms(270));
+        let mut with = without;
+        with += StageTimes::from([(Stage::Replicates, ms(160))]);
+        // As measured: 8 ms for each of 20.
+        assert_eq!([20, 5, 0].map(|num| with.total_with_replicates(20, num)), [ms(230), ms(110), ms(70)]);
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn a_shorter_scan_has_larger_standard_deviations_at_the_same_level() {
     let folder = folder_with_scan();
     let at = folder.path();
     let refusal = refused(at, 1, &format!("{OSEM} -o out.hv --bootstrap 16 --as-if-secs 25").split(' ').collect::<Vec<_>>());
-    assert!(refusal.contains("set --duration-secs"), "{refusal}");
+    assert!(refusal.contains("set the scan duration (--duration-secs)"), "{refusal}");
     run(at, &format!("{OSEM} -o whole.hv --csv whole.csv --bootstrap 16"));
     run(at, &format!("{OSEM} -o part.hv --csv part.csv --bootstrap 16 --as-if-secs 25 --duration-secs 100"));
     let of = |table: &str| [last(at, table, "mean"), last(at, table, "mean_sd")];
@@ -111,11 +111,32 @@ fn lists_have_error_bars_too() {
 }
 
 #[test]
-fn algorithms_without_replicates_are_refused() {
+fn penalised_runs_have_smaller_error_bars_beside_the_same_image() {
+    let folder = folder_with_scan();
+    let at = folder.path();
+    let sd = |algorithm: &str, name: &str| {
+        let scan = "reconstruct scan.hs --subsets 4 --iterations 2 --rois rois.toml --algorithm";
+        run(at, &format!("{scan} {algorithm} -o plain.hv --csv plain.csv"));
+        run(at, &format!("{scan} {algorithm} -o {name}.hv --csv {name}.csv --bootstrap 12"));
+        let volume = |name: &str| read_volume(&at.join(name)).unwrap().0;
+        assert_eq!(volume("plain.hv").as_slice(), volume(&format!("{name}.hv")).as_slice(), "{algorithm}");
+        assert!(volume(&format!("{name}_sd.hv")).sum() > 0.0);
+        last(at, &format!("{name}.csv"), "mean_sd") / last(at, &format!("{name}.csv"), "mean")
+    };
+    let osem = sd("osem", "osem");
+    for algorithm in ["svrg --beta 0.2", "bsrem --beta 0.2"] {
+        let found = sd(algorithm, "penalised");
+        assert!(found > 1e-3 && found < osem, "{algorithm}: {found}, {osem}");
+    }
+}
+
+#[test]
+fn data_without_replicates_and_too_few_of_them_are_refused() {
     let folder = folder_with_scan();
     let refused = |code, arguments: &str| refused(folder.path(), code, &arguments.split(' ').collect::<Vec<_>>());
-    let text = refused(1, "reconstruct scan.hs -o out.hv --algorithm svrg --beta 1 --bootstrap 5");
-    assert!(text.contains("svrg has no error bars with these data; choose osem or mlem"), "{text}");
+    run(folder.path(), "simulate ball --epri 66 -o ball.sweep");
+    let text = refused(2, "reconstruct ball.sweep -o out.hv --bootstrap 5");
+    assert!(text.contains("--bootstrap is for projection data, list-mode data and crystal-pair histograms"), "{text}");
     let text = refused(2, "reconstruct scan.hs -o out.hv --bootstrap 1");
     assert!(text.contains("expected a number of replicates from 2 to 1000"), "{text}");
 }

@@ -10,11 +10,11 @@ use tomoscope::measure::{deviation, deviations_of_means};
 use tomoscope::operator::{Accumulation, AxialRuns, EventLines, EventOrder, EventProjector as _, ViewProjector as _};
 use tomoscope::phantom::{self, SimulationOptions};
 use tomoscope::plan::{
-    AlgorithmChoice, Cache, DeviceChoice, Job, Rays, ReplicateSettings, RunSettings, SetupError, SetupProblem,
+    AlgorithmChoice, BETA, Cache, DeviceChoice, Job, Parameters, Rays, ReplicateSettings, RunSettings, SetupError, SetupProblem,
 };
 use tomoscope::recon::{
-    Algorithm, Bootstrap, EmSettings, EventTerms, ListModel, MeasuredValues, MlemOsem, ProjectionModel, SharedAlgorithm,
-    SubsetOrder,
+    Additions, Algorithm, AlgorithmSpec, AscentMethod, Bootstrap, DrawOrder, EmSettings, EventTerms, ListModel, MeasuredValues,
+    MlemOsem, PenaltySpec, ProjectionModel, SharedAlgorithm, StartImages, StepSizes, SubsetOrder, SvrgSettings, algorithm,
 };
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
@@ -30,6 +30,16 @@ const SETTINGS: EmSettings = EmSettings {
     sensitivity_accumulation: Accumulation::Deterministic,
     racy_sensitivity: false,
 };
+const OSEM: AlgorithmSpec = AlgorithmSpec::Em { subset_order: SubsetOrder::Spaced };
+const SVRG: AlgorithmSpec = AlgorithmSpec::Ascent {
+    method: AscentMethod::Svrg(SvrgSettings {
+        step_sizes: StepSizes::Table,
+        order: DrawOrder::Random,
+        seed: 1,
+        stores_gradients: true,
+    }),
+    penalty: PenaltySpec { strength: Some(0.02), ..PenaltySpec::NONE },
+};
 
 fn grid() -> Grid {
     Grid::centred([13, 13, 7], [5.5, 5.5, 3.0]).unwrap()
@@ -41,22 +51,28 @@ fn scan(geometry: &Arc<ScanGeometry>, counts: f64, seed: u64) -> Study<Counts> {
     phantom::simulate(&object, Arc::clone(geometry), &options, &Task::new()).unwrap()
 }
 
-/// OSEM of four subsets by so many members.
-fn of_counts(geometry: &Arc<ScanGeometry>, values: &MeasuredValues, num_members: usize) -> Box<dyn Algorithm> {
+/// A run of four subsets by so many members.
+fn of_counts(
+    spec: AlgorithmSpec,
+    geometry: &Arc<ScanGeometry>,
+    values: &MeasuredValues,
+    num_members: usize,
+) -> Box<dyn Algorithm> {
+    let EmSettings { accumulation, sensitivity_accumulation, racy_sensitivity, .. } = SETTINGS;
+    let additions = Additions { accumulation, sensitivity_accumulation, racy_sensitivity };
     let lines = || AxialRuns::new(Arc::clone(geometry), grid(), FOV_MM, [1, 1]).unwrap();
     if num_members == 1 {
         let projector = lines();
         let (voxels, views) = (projector.voxels().clone(), projector.views().clone());
         let model = ProjectionModel::new(&mut Host, projector, views, values.clone(), 4).unwrap();
-        return Box::new(MlemOsem::new(Host, voxels, model, SETTINGS, None).unwrap());
+        return algorithm(spec, Host, voxels, model, additions, StartImages::default()).unwrap();
     }
     let member = |team: PeerGroup| {
         let projector = lines();
         let voxels = projector.voxels().clone();
         let (operator, data) = Box::new(projector).for_group(&team).unwrap();
         let model = ProjectionModel::new(&mut Host, operator, data, values.clone(), 4).unwrap().of_group(team.clone());
-        let algorithm: Box<dyn Algorithm> = Box::new(MlemOsem::new(Host, voxels, model, SETTINGS, None).unwrap());
-        (algorithm, team)
+        (algorithm(spec, Host, voxels, model, additions, StartImages::default()).unwrap(), team)
     };
     let members = PeerGroup::of_threads(&PeerGroup::ALONE, num_members, || {}).unwrap();
     Box::new(SharedAlgorithm::new(members.into_iter().map(member)).unwrap())
@@ -85,8 +101,8 @@ fn a_replicate_of_counts_is_the_run_of_its_own_counts_for_any_number_of_members(
     let with = |bootstrap| MeasuredValues { bootstrap, ..counts.into() };
     // (After a part of the first iteration what no subset saw so far is not shown; after it, it is nothing.)
     for num_steps in [2, 9] {
-        let mut plain = of_counts(&geometry, &with(None), 1);
-        let mut carrying = of_counts(&geometry, &with(Some(BOOTSTRAP)), 1);
+        let mut plain = of_counts(OSEM, &geometry, &with(None), 1);
+        let mut carrying = of_counts(OSEM, &geometry, &with(Some(BOOTSTRAP)), 1);
         assert_eq!((plain.num_replicates(), carrying.num_replicates()), (0, 3));
         step(&mut *plain, num_steps);
         step(&mut *carrying, num_steps);
@@ -94,12 +110,12 @@ fn a_replicate_of_counts_is_the_run_of_its_own_counts_for_any_number_of_members(
         for replicate in 0..3 {
             let own = BOOTSTRAP.replicate(replicate, &counts.prompts.counts);
             let own = Counts { prompts: Michelogram::new(Arc::clone(&geometry), own).unwrap(), ..counts.clone() };
-            let mut own = of_counts(&geometry, &(&own).into(), 1);
+            let mut own = of_counts(OSEM, &geometry, &(&own).into(), 1);
             step(&mut *own, num_steps);
             assert_eq!(image(&mut *own, None), image(&mut *carrying, Some(replicate)), "{replicate} after {num_steps}");
         }
         for num_members in [2, 3] {
-            let mut team = of_counts(&geometry, &with(Some(BOOTSTRAP)), num_members);
+            let mut team = of_counts(OSEM, &geometry, &with(Some(BOOTSTRAP)), num_members);
             step(&mut *team, num_steps);
             assert_eq!(team.num_replicates(), 3);
             for replicate in [None, Some(0), Some(2)] {
@@ -111,6 +127,26 @@ fn a_replicate_of_counts_is_the_run_of_its_own_counts_for_any_number_of_members(
             }
         }
     }
+}
+
+#[test]
+fn replicates_of_a_penalised_run_leave_it_alone_and_are_the_same_for_any_number_of_members() {
+    let geometry = tiny(4);
+    let study = scan(&geometry, 5e4, 2);
+    let with = |bootstrap| MeasuredValues { bootstrap, ..(&study.measured).into() };
+    // (After two full gradients, with κ of the data.)
+    let after = |bootstrap, num_members| {
+        let mut algorithm = of_counts(SVRG, &geometry, &with(bootstrap), num_members);
+        step(&mut *algorithm, 10);
+        algorithm
+    };
+    let mut carrying = after(Some(BOOTSTRAP), 1);
+    let images = [None, Some(0), Some(2)].map(|replicate| image(&mut *carrying, replicate));
+    assert_eq!(images[0], image(&mut *after(None, 1), None));
+    assert!(images[1] != images[0] && images[1] != images[2]);
+    let mut team = after(Some(BOOTSTRAP), 2);
+    assert_eq!(team.num_replicates(), 3);
+    assert_eq!(images, [None, Some(0), Some(2)].map(|replicate| image(&mut *team, replicate)));
 }
 
 #[test]
@@ -169,6 +205,7 @@ fn regions() -> Vec<RoiMask> {
     vec![sphere(6.0, 0.0, 0.0), sphere(9.0, 0.0, 0.0), sphere(8.0, 14.0, 0.0), sphere(8.0, -10.0, 10.0), sphere(6.0, 0.0, -20.0)]
 }
 
+/// OSEM of four subsets.
 fn settings(replicates: Option<ReplicateSettings>) -> RunSettings {
     RunSettings {
         num_subsets: 4,
@@ -181,8 +218,8 @@ fn settings(replicates: Option<ReplicateSettings>) -> RunSettings {
 }
 
 /// The regions' means after two iterations, and their standard deviations between the replicates.
-fn means(study: &Study<Counts>, replicates: Option<ReplicateSettings>) -> (Vec<f64>, Vec<f64>) {
-    let job = Job::of(study, settings(replicates));
+fn means(study: &Study<Counts>, settings: RunSettings) -> (Vec<f64>, Vec<f64>) {
+    let job = Job::of(study, settings);
     let mut algorithm = tomoscope::plan::prepare_with(&Cache::nowhere(), &job, &Task::new()).unwrap().algorithm;
     algorithm.set_rois(&regions()).unwrap();
     step(&mut *algorithm, 8);
@@ -192,16 +229,22 @@ fn means(study: &Study<Counts>, replicates: Option<ReplicateSettings>) -> (Vec<f
 }
 
 /// Ratio of the mean standard deviation between replicates to that between independent scans, of each region.
-fn ratios(counts: f64, num_scans: u64, num_with_replicates: u64, replicates: ReplicateSettings) -> Vec<f64> {
+fn ratios(
+    counts: f64,
+    num_scans: u64,
+    num_with_replicates: u64,
+    replicates: ReplicateSettings,
+    settings: impl Fn(Option<ReplicateSettings>) -> RunSettings,
+) -> Vec<f64> {
     let geometry = tiny(4);
     // Of the shorter time, in units of the whole.
     let share = replicates.as_if_secs.zip(replicates.scan_secs).map_or(1.0, |(part, whole)| part / whole);
     let of_scans: Vec<Vec<f64>> =
-        (0..num_scans).map(|seed| means(&scan(&geometry, share * counts, 1000 + seed), None).0).collect();
+        (0..num_scans).map(|seed| means(&scan(&geometry, share * counts, 1000 + seed), settings(None)).0).collect();
     // (With one seed, the replicates of all scans would have the same random numbers.)
     let with_seed = |seed: u64| Some(ReplicateSettings { seed: replicates.seed + seed, ..replicates });
     let between: Vec<Vec<f64>> =
-        (0..num_with_replicates).map(|seed| means(&scan(&geometry, counts, 5000 + seed), with_seed(seed)).1).collect();
+        (0..num_with_replicates).map(|seed| means(&scan(&geometry, counts, 5000 + seed), settings(with_seed(seed))).1).collect();
     let ratio = |region: usize| {
         let of_scans: Vec<f64> = of_scans.iter().map(|means| means[region] / share).collect();
         let mean = between.iter().map(|deviations| deviations[region]).sum::<f64>() / num_with_replicates as f64;
@@ -221,16 +264,29 @@ fn mean(numbers: &[f64]) -> f64 {
 /// The standard deviation of 60 scans is known to 9 %, and the regions are not independent.
 #[test]
 fn replicates_deviate_as_repeated_scans_do() {
-    let ratios = ratios(1e5, 60, 2, ReplicateSettings { seed: 3, ..ReplicateSettings::new(60) });
+    let ratios = ratios(1e5, 60, 2, ReplicateSettings { seed: 3, ..ReplicateSettings::new(60) }, settings);
     assert!(ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.3), "{ratios:?}");
     assert!((mean(&ratios) - 1.0).abs() < 0.15, "{ratios:?}");
+}
+
+/// The same of runs with a penalty that takes a part of the noise away.
+#[test]
+fn replicates_of_penalised_runs_deviate_as_repeated_scans_do() {
+    let parameters = Parameters::default().with_number(&BETA, Some(0.05));
+    for algorithm in [AlgorithmChoice::SVRG, AlgorithmChoice::BSREM] {
+        let penalised = |replicates| RunSettings { algorithm, parameters: parameters.clone(), ..settings(replicates) };
+        println!("{}:", algorithm.key());
+        let ratios = ratios(1e5, 60, 2, ReplicateSettings { seed: 3, ..ReplicateSettings::new(60) }, penalised);
+        assert!(ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.3), "{ratios:?}");
+        assert!((mean(&ratios) - 1.0).abs() < 0.15, "{ratios:?}");
+    }
 }
 
 /// The same as if a quarter of the time had been scanned.
 #[test]
 fn replicates_of_a_part_of_the_time_deviate_as_shorter_scans_do() {
     let part = ReplicateSettings { as_if_secs: Some(30.0), scan_secs: Some(120.0), ..ReplicateSettings::new(60) };
-    let ratios = ratios(4e5, 60, 2, part);
+    let ratios = ratios(4e5, 60, 2, part, settings);
     assert!(ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.3), "{ratios:?}");
     assert!((mean(&ratios) - 1.0).abs() < 0.15, "{ratios:?}");
 }
@@ -239,7 +295,7 @@ fn replicates_of_a_part_of_the_time_deviate_as_shorter_scans_do() {
 #[test]
 #[ignore = "3000 reconstructions: seconds in a release build, minutes without optimisation"]
 fn many_replicates_deviate_as_repeated_scans_do() {
-    let ratios = ratios(1e6, 1000, 10, ReplicateSettings::new(200));
+    let ratios = ratios(1e6, 1000, 10, ReplicateSettings::new(200), settings);
     assert!(ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.15), "{ratios:?}");
     assert!((mean(&ratios) - 1.0).abs() < 0.05, "{ratios:?}");
 }
@@ -254,14 +310,15 @@ fn replicates_that_are_not_possible_are_refused_and_counted_in_the_forecast() {
     let of = |replicates| settings(Some(replicates));
     let twenty = ReplicateSettings::new(20);
     assert!(matches!(problem(of(ReplicateSettings::new(1))), SetupProblem::Replicates { num: 1, .. }));
-    let svrg = RunSettings { algorithm: AlgorithmChoice::SVRG, ..of(twenty) };
-    assert!(matches!(problem(svrg), SetupProblem::NoReplicates { algorithm: "svrg", .. }));
     let part = ReplicateSettings { as_if_secs: Some(10.0), ..twenty };
     assert_eq!(problem(of(part)), SetupProblem::UnknownDuration);
     let longer = ReplicateSettings { scan_secs: Some(5.0), ..part };
     assert_eq!(problem(of(longer)), SetupProblem::LongerScan { as_if_secs: 10.0, scan_secs: 5.0 });
     let bytes = |settings| tomoscope::plan::forecast(&Job::of(&study, settings), None).unwrap().memory_bytes;
-    let per_replicate = 4 * (study.measured.geometry().num_bins() + grid().num_voxels()) as u64;
-    let further = bytes(of(twenty)) - bytes(settings(None));
-    assert!(further >= 20 * per_replicate && further < 21 * per_replicate + 16 * grid().num_voxels() as u64, "{further}");
+    // With its image a replicate of SVRG has the anchor, its gradient and those of four subsets, and the preconditioner.
+    for (algorithm, num_images) in [(AlgorithmChoice::OSEM, 1), (AlgorithmChoice::BSREM, 1), (AlgorithmChoice::SVRG, 8)] {
+        let per_replicate = 4 * (study.measured.geometry().num_bins() + num_images * grid().num_voxels()) as u64;
+        let further = bytes(RunSettings { algorithm, ..of(twenty) }) - bytes(RunSettings { algorithm, ..settings(None) });
+        assert!(further >= 20 * per_replicate && further < 20 * per_replicate + 20 * grid().num_voxels() as u64, "{further}");
+    }
 }

@@ -4,6 +4,7 @@ use egui::Theme;
 use egui::accesskit::Role;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::io::measurements::read_measurements;
+use tomoscope::plan::ReplicateSettings;
 use tomoscope::ui::App;
 
 use super::{bring_into_view, click, renderer, wait_for, wait_to_see, window};
@@ -73,4 +74,49 @@ fn a_run_with_replicates_has_error_bars_in_table_curves_and_slices() {
     let rows = read_measurements(&path).unwrap();
     let moved = &harness.state().document().rois.last().unwrap().name;
     assert_eq!(rows.iter().filter(|row| row.quantity == "mean_sd" && row.roi == *moved).count(), 1);
+}
+
+#[test]
+fn the_form_sets_a_part_of_the_time_of_the_scan() {
+    let Some(renderer) = renderer() else { return };
+    let mut harness = window(renderer, [1400.0, 900.0], Theme::Dark, false);
+    wait_for(&mut harness, "the study", |app| app.counts().is_some());
+    let set = |harness: &mut egui_kittest::Harness<'_, App>, label: &str, value: f64| {
+        harness.get_by_role_and_label(Role::SpinButton, label).scroll_to_me();
+        harness.run_steps(3);
+        harness.get_by_role_and_label(Role::SpinButton, label).set_value_accesskit(value);
+        harness.run_steps(3);
+    };
+    assert!(harness.query_by_label("Set As if scanned for").is_none(), "only error bars have a part of the time");
+    bring_into_view(&mut harness, "Set Error bars");
+    click(&mut harness, "Set Error bars");
+    harness.get_by_role_and_label(Role::SpinButton, "Error bars").set_value_accesskit(2.0);
+    harness.run_steps(3);
+    assert!(harness.query_by_label("Scan duration").is_none());
+    bring_into_view(&mut harness, "Set As if scanned for");
+    click(&mut harness, "Set As if scanned for");
+    set(&mut harness, "As if scanned for", 30.0);
+    harness.check_accessibility();
+    // The data contain no duration.
+    let refusal =
+        |app: &App| app.next_start().is_some_and(|next| next.as_ref().is_err_and(|text| text.contains("set the scan duration")));
+    wait_for(&mut harness, "the refusal", refusal);
+    set(&mut harness, "Scan duration", 20.0);
+    let refusal = |app: &App| {
+        app.next_start().is_some_and(|next| next.as_ref().is_err_and(|text| text.contains("at most the 20 s of the scan")))
+    };
+    wait_for(&mut harness, "the refusal of a longer scan", refusal);
+    set(&mut harness, "Scan duration", 120.0);
+    set(&mut harness, "Iterations", 1.0);
+    wait_for(&mut harness, "the forecast", |app| app.next_start().is_some_and(Result::is_ok));
+    bring_into_view(&mut harness, "Start");
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the end of the run", |app| app.live().run == 1 && app.is_run_over());
+    let expected = ReplicateSettings { as_if_secs: Some(30.0), scan_secs: Some(120.0), ..ReplicateSettings::new(2) };
+    assert_eq!(harness.state().live().info.as_ref().unwrap().job.settings.replicates, Some(expected));
+    // Without it all of the scan.
+    bring_into_view(&mut harness, "Set As if scanned for");
+    click(&mut harness, "Set As if scanned for");
+    harness.run_steps(3);
+    assert!(harness.query_by_label("Scan duration").is_none());
 }

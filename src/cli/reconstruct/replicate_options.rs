@@ -21,8 +21,8 @@ pub struct ReplicateOptions {
     ///
     /// Each has counts drawn as if the scan were repeated, and takes the same steps. OUT_sd is the standard deviation of each voxel;
     /// --csv has mean_sd for each ROI. A standard deviation of N replicates is known to 1/√(2(N − 1)): ± 16 % with 20. Randoms,
-    /// scatter, attenuation and detection efficiencies stay fixed: their own noise is not included. mlem and osem only. OUT.dcm: the
-    /// file is OUT_sd.nii.gz.
+    /// scatter, attenuation and detection efficiencies stay fixed: their own noise is not included. svrg and bsrem: with the penalty
+    /// of the run. OUT.dcm: the file is OUT_sd.nii.gz.
     #[arg(long, value_name = "N", value_parser = number, group = "use_of_rois")]
     pub bootstrap: Option<u16>,
 

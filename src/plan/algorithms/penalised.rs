@@ -199,7 +199,8 @@ pub(super) fn svrg(parameters: &Parameters) -> AlgorithmSpec {
         BARZILAI_BORWEIN => StepSizes::BarzilaiBorwein { first: size.unwrap_or(StepSizes::FIRST) },
         _ => size.map_or(StepSizes::Table, StepSizes::Constant),
     };
-    let settings = SvrgSettings { step_sizes, order: parameters.choice::<DrawOrder>(&DRAW_ORDER), seed: SEED };
+    let settings =
+        SvrgSettings { step_sizes, order: parameters.choice::<DrawOrder>(&DRAW_ORDER), seed: SEED, stores_gradients: true };
     AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), penalty: penalty(parameters) }
 }
 
@@ -247,7 +248,8 @@ mod tests {
     fn without_values_there_is_no_penalty_and_the_published_step_sizes() {
         let AlgorithmSpec::Ascent { method, penalty } = svrg(&Parameters::default()) else { panic!("no ascent") };
         assert_eq!(penalty, PenaltySpec::NONE);
-        let expected = SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: SEED };
+        let expected =
+            SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: SEED, stores_gradients: true };
         assert_eq!(method, AscentMethod::Svrg(expected));
         let parameters = Parameters::default().with_choice(&STEP_RULE, BARZILAI_BORWEIN);
         for (size, first) in [(None, 2.2), (Some(0.5), 0.5)] {

@@ -303,10 +303,7 @@ impl AlgorithmChoice {
 
     /// Returns true if it carries replicates along for error bars.
     pub fn has_replicates(self) -> bool {
-        match self.0.method {
-            Method::Iterative(spec) => matches!(spec(&Parameters::default()), AlgorithmSpec::Em { .. }),
-            Method::FilteredBackprojection(_) | Method::TotalVariation | Method::AsRead => false,
-        }
+        matches!(self.0.method, Method::Iterative(_))
     }
 
     /// Returns the default number of iterations, of one without a rule of its own for the number of its subsets.

@@ -1,21 +1,13 @@
-//! Memory and time forecast of a run before anything large is allocated: bytes from the lengths of its arrays, seconds from a
-//! trial of a few views.
+//! Memory forecast of a run before anything large is allocated, from the lengths of its arrays.
 
-use std::sync::Arc;
-use std::thread::Builder;
-use std::time::{Duration, Instant};
-
-use crossbeam_channel::bounded;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
-use crate::algebra::{Backend, ImageSpace};
 #[cfg(feature = "cuda")]
 use crate::cuda::CudaBackend;
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
+use crate::operator::{Accumulation, DataSpace, Subset};
 use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
-use crate::task::{Stopped, Task};
 use crate::webgpu::WebGpuBackend;
 
 /// Longest side of an image that is accepted, voxels.
@@ -25,12 +17,6 @@ pub(in crate::plan) const NUM_FRAMES: u64 = 3;
 /// Address space that is left for the stacks of threads and the allocator's reserves.
 #[cfg(unix)]
 const SPARE_ADDRESS_SPACE: u64 = 64 << 20;
-/// The trial ends here even when it has learned nothing.
-const TRIAL_LIMIT: Duration = Duration::from_millis(250);
-/// Target duration of the trial, s.
-const TRIAL_AIM_SECS: f64 = 0.1;
-/// The trial's most views, for each thread.
-const TRIAL_VIEWS_PER_THREAD: usize = 5;
 
 /// Refuses an image that exceeds every memory.
 ///
@@ -218,69 +204,6 @@ fn free_address_space() -> Option<u64> {
 #[cfg(not(unix))]
 fn free_address_space() -> Option<u64> {
     None
-}
-
-/// Returns the seconds for a forward projection and a backprojection of all views, from a few of them; `None` when even one view
-/// takes longer than the trial may.
-///
-/// # Errors
-/// The operator failed.
-pub(in crate::plan) fn trial_secs<B: Backend>(
-    backend: &mut B,
-    operator: &impl LinearOperator<B>,
-    image: &impl ImageSpace<B>,
-    data: &impl DataSpace,
-    num_subsets: usize,
-    accumulation: Accumulation,
-) -> Result<Option<f64>, OperatorError> {
-    let trial = |task: &Task| -> Result<f64, OperatorError> {
-        // The smallest subset forward shows how much can be afforded, and that is projected both ways.
-        let most_subsets = data.max_subsets();
-        let x = backend.upload(Arc::new(vec![1.0; image.len()]))?;
-        let one = Subset { index: 0, count: most_subsets };
-        let mut estimate = backend.zeros(data.len(one))?;
-        let start = Instant::now();
-        operator.apply(backend, one, &x, &mut estimate, task)?;
-        backend.finish()?;
-        let affordable = (TRIAL_AIM_SECS / (2.0 * start.elapsed().as_secs_f64()).max(1e-6)) as usize;
-        let max = (TRIAL_VIEWS_PER_THREAD * rayon::current_num_threads()).min(most_subsets.div_ceil(num_subsets)).max(1);
-        let few = Subset { index: 0, count: most_subsets.div_ceil(affordable.clamp(1, max)) };
-        let part = data.len(few) as f64 / data.len(Subset::ALL).max(1) as f64;
-        let mut estimate = backend.zeros(data.len(few))?;
-        let mut correction = backend.zeros(image.len())?;
-        let start = Instant::now();
-        operator.apply(backend, few, &x, &mut estimate, task)?;
-        operator.adjoint(backend, few, &estimate, accumulation, &mut correction, task)?;
-        backend.finish()?;
-        Ok(start.elapsed().as_secs_f64() / part)
-    };
-    match within(TRIAL_LIMIT, trial) {
-        Ok(secs) => Ok(Some(secs)),
-        Err(OperatorError::Stopped(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Does a piece of work that is stopped when its time is over.
-fn within<T>(limit: Duration, work: impl FnOnce(&Task) -> Result<T, OperatorError>) -> Result<T, OperatorError> {
-    let task = Task::new();
-    std::thread::scope(|scope| {
-        let (done, waiting) = bounded::<()>(0);
-        let clock = task.clone();
-        let watch = Builder::new().spawn_scoped(scope, move || {
-            // The sender is dropped when the work is done; until then the limit runs.
-            if waiting.recv_timeout(limit) == Err(crossbeam_channel::RecvTimeoutError::Timeout) {
-                clock.stop();
-            }
-        });
-        if watch.is_err() {
-            // No work without its limit.
-            return Err(Stopped.into());
-        }
-        let result = work(&task);
-        drop(done);
-        result
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Devices: how one is asked for and shared, and how much of its memory is free.
+//! Devices: how one is asked for and shared, how much of its memory is free, and how long an iteration takes.
 
 pub mod choice;
 pub mod memory;
 pub mod processes;
+pub mod trial;

@@ -1,5 +1,6 @@
 //! Data of one of several kinds: to reconstruct, or images as they are.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::acquisition::{Acquisition, ListAcquisition};
@@ -50,6 +51,21 @@ impl Data {
                 ..of_kind
             }),
             _ => of_kind,
+        }
+    }
+
+    /// Returns the duration of the scan, or of a frame of list-mode data (ms), s, if they contain it.
+    pub fn duration_secs(&self, frame_ms: Option<&Range<u32>>) -> Option<f64> {
+        match self {
+            Data::Counts(counts) => counts.facts.duration_secs,
+            Data::Events { list, .. } => {
+                let ms = match frame_ms {
+                    Some(frame_ms) => list.frame_time(frame_ms).duration_ms,
+                    None => list.time.duration_ms(&list.facts),
+                };
+                (ms > 0).then_some(ms as f64 / 1e3)
+            }
+            Data::Pairs(_) | Data::Sweep(_) | Data::Images(_) => None,
         }
     }
 

@@ -88,17 +88,7 @@ impl Job {
 
     /// Returns the duration of the scan or of the frame that is reconstructed, s, if the data contain it.
     pub fn duration_secs(&self) -> Option<f64> {
-        match self.data() {
-            Data::Counts(counts) => counts.facts.duration_secs,
-            Data::Events { list, .. } => {
-                let ms = match &self.settings.frame_ms {
-                    Some(frame_ms) => list.frame_time(frame_ms).duration_ms,
-                    None => list.time.duration_ms(&list.facts),
-                };
-                (ms > 0).then_some(ms as f64 / 1e3)
-            }
-            Data::Pairs(_) | Data::Sweep(_) | Data::Images(_) => None,
-        }
+        self.data().duration_secs(self.settings.frame_ms.as_ref())
     }
 
     /// Returns the same job to this number of full iterations; a sweep has one.

@@ -93,6 +93,9 @@ pub struct RunSettings {
     /// Replicates for error bars; `None` = none.
     #[serde(default)]
     pub replicates: Option<ReplicateSettings>,
+    /// True if SVRG computes gradients of subsets again in place of storing them. The set-up decides it by the free memory.
+    #[serde(skip)]
+    pub computes_gradients_again: bool,
 }
 
 /// Use of the time of flight of sinograms.
@@ -183,6 +186,7 @@ impl RunSettings {
             mask: None,
             frame_ms: None,
             replicates: None,
+            computes_gradients_again: false,
         }
     }
 
@@ -209,6 +213,7 @@ impl RunSettings {
     /// Filtered backprojection has no forward model.
     pub(in crate::plan) fn spec(&self) -> Result<AlgorithmSpec, SetupProblem> {
         match self.algorithm.entry().method {
+            Method::Iterative(spec) if self.computes_gradients_again => Ok(spec(&self.parameters).without_stored_gradients()),
             Method::Iterative(spec) => Ok(spec(&self.parameters)),
             Method::FilteredBackprojection(_) | Method::TotalVariation | Method::AsRead => {
                 Err(SetupProblem::Algorithm { algorithm: self.algorithm.key(), suitable: vec!["osem", "mlem"] })
@@ -216,21 +221,28 @@ impl RunSettings {
         }
     }
 
+    /// Returns the number of replicates; 0 without error bars.
+    pub fn num_replicates(&self) -> usize {
+        self.replicates.map_or(0, |replicates| replicates.num)
+    }
+
     /// Returns the counts of replicates to draw; `None` without error bars.
     pub(in crate::plan) fn bootstrap(&self) -> Option<Bootstrap> {
         self.replicates.as_ref().map(ReplicateSettings::bootstrap)
     }
 
-    /// Returns the bytes beyond those of expectation maximisation: images of the algorithm, counts and image of each replicate, and the
-    /// sums for their standard deviation. `num_data` = counts of the share of a device.
-    pub(in crate::plan) fn further_bytes(&self, num_data: usize) -> u64 {
+    /// Returns the bytes of a run from those of expectation maximisation: with the images of the algorithm, counts and images of each
+    /// replicate, and the sums for their standard deviation. `num_data` = counts of the share of a device.
+    pub(in crate::plan) fn bytes_of_run(&self, of_em: u64, num_data: usize) -> u64 {
         let num_voxels = self.grid.num_voxels() as u64;
-        let further_images = self.spec().map_or(0, AlgorithmSpec::further_images);
+        let spec = self.spec().ok();
+        let further_images = spec.map_or(0, |spec| spec.further_images(self.num_subsets));
+        let of_replicate = spec.map_or(1, |spec| spec.images_of_replicate(self.num_subsets));
         let replicates = self.replicates.map_or(0, |ReplicateSettings { num, .. }| {
             let sums = 2 * 2 * num_voxels;
-            num as u64 * (num_data as u64 + num_voxels) + sums
+            num as u64 * (num_data as u64 + of_replicate * num_voxels) + sums
         });
-        4 * (further_images * num_voxels + replicates)
+        of_em.saturating_add_signed(4 * further_images * num_voxels as i64).saturating_add(4 * replicates)
     }
 
     /// Returns the subsets that are used: one where the algorithm has none.

@@ -7,9 +7,9 @@ use crate::algebra::{Host, ImageSpace, PeerGroup, Shard};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, AnyOperator, Composed, DataSpace, LinearOperator, OperatorError, Subset, ViewProjector};
-use crate::plan::device::memory;
 use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::device::processes::process_team;
+use crate::plan::device::trial;
 use crate::recon::{
     self, Additions, Algorithm, AlgorithmSpec, EmKernels, MeasuredValues, ProjectionModel, ReconError, StartImages,
 };
@@ -189,7 +189,7 @@ where
     }
 
     fn trial_secs(&mut self, num_subsets: usize, accumulation: Accumulation) -> Result<Option<f64>, OperatorError> {
-        memory::trial_secs(&mut self.backend, &self.operator, &self.image, &self.data, num_subsets, accumulation)
+        trial::trial_secs(&mut self.backend, &self.operator, &self.image, &self.data, num_subsets, accumulation)
     }
 
     fn algorithm(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::prepared::{Prepared, check_start_images, coarse_for_tof, of_group, race_warning};
+use super::prepared::{Prepared, check_start_images, coarse_for_tof, gradients_notice, of_group, race_warning, within_memory};
 use crate::coded::Coded as _;
 use crate::data::Counts;
 use crate::operator::{Accumulation, OperatorError, Subset};
@@ -47,7 +47,9 @@ pub(super) fn forecast_on(
         settings.tubes = Some(Arc::new(placeholder(counts.geometry())?));
     }
     let chosen = choose_for(device, counts, &settings)?;
-    let needs = needs_of(&chosen, counts, &settings).with_given_back(given_back);
+    let needs = |settings: &RunSettings| needs_of(&chosen, counts, settings).with_given_back(given_back);
+    let settings = within_memory(&settings, needs);
+    let needs = needs(&settings);
     check_needs(&needs, device, counts, &settings, given_back)?;
     Ok(Forecast::of(&needs, [chosen.device(), chosen.entry.name.to_owned()]))
 }
@@ -76,8 +78,7 @@ fn needs_of(chosen: &OpenedDevices, counts: &Counts, settings: &RunSettings) -> 
     MemoryNeeds::of(chosen.members.iter().map(|(system, _)| {
         let accumulation = settings.accumulation_on(&**system);
         let bytes = system.memory_bytes(corrections, settings.num_subsets, accumulation);
-        let bytes = bytes + settings.further_bytes(system.data().len(Subset::ALL));
-        (bytes, system.free_memory())
+        (settings.bytes_of_run(bytes, system.data().len(Subset::ALL)), system.free_memory())
     }))
 }
 
@@ -105,6 +106,7 @@ fn check_needs(
 /// Returns the seconds of an iteration on a device, from a trial of a part; `None` where even that takes long.
 pub(super) fn trial_secs(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<Option<f64>, SetupError> {
     let mut chosen = choose_for(device, counts, settings)?;
+    let settings = &within_memory(settings, |settings| needs_of(&chosen, counts, settings));
     needs_of(&chosen, counts, settings).check()?;
     let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
     let accumulation = settings.accumulation_on(&**system);
@@ -115,8 +117,10 @@ pub(super) fn trial_secs(device: DeviceChoice, counts: &Counts, settings: &RunSe
 pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task: &Task) -> Result<Prepared, SetupError> {
     let settings = &job.settings;
     let mut chosen = choose_for(device, counts, settings)?;
+    let settings = &within_memory(settings, |settings| needs_of(&chosen, counts, settings));
     let needs = needs_of(&chosen, counts, settings);
     check_needs(&needs, device, counts, settings, &[])?;
+    chosen.notices.extend(gradients_notice(settings));
     let counts = &settings.tof.of(counts)?;
     let bootstrap = settings.bootstrap();
     if let Some(bootstrap) = bootstrap {

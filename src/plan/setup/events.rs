@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::prepared::{Prepared, check_start_images, coarse_for_tof, of_group, race_warning};
+use super::prepared::{Prepared, check_start_images, coarse_for_tof, gradients_notice, of_group, race_warning, within_memory};
 use crate::algebra::{PeerGroup, Shard, Simd};
 use crate::coded::PassedOn;
 use crate::data::{EventList, Events, ListMetadata, Notice, TofMeasurement, Unit, Volume};
@@ -76,8 +76,11 @@ pub(in crate::plan) fn prepare_on(
     let (members, mut notices) = members_of(device, &list.facts)?;
     let usual = default_accumulation(&members);
     let accumulation = settings.accumulation.unwrap_or(usual);
-    let needs = needs_of(&members, list, settings, accumulation);
+    let needs = |settings: &RunSettings| needs_of(&members, list, settings, accumulation);
+    let settings = &within_memory(settings, needs);
+    let needs = needs(settings);
     needs.check()?;
+    notices.extend(gradients_notice(settings));
     let rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
     let wanted = SensitivitySettings { grid, fov_radius_mm, rays, device: device.first() };
@@ -97,7 +100,7 @@ pub(in crate::plan) fn prepare_on(
         Some(acquisition) => {
             let dark = Volume { unit: Unit::CountsPerMm, ..Volume::filled(settings.grid.clone(), 0.0) };
             let (num_iterations, accumulations) = (settings.num_iterations, Accumulation::OF_LINES);
-            let (settings, acquisition) = ((**settings).clone(), acquisition.clone());
+            let (settings, acquisition) = (settings.clone(), acquisition.clone());
             let arriving = Arriving { device, acquisition, settings, sensitivity, rays, additions };
             Box::new(GrowingEm::new(arriving, num_iterations, dark, accumulation, accumulations))
         }
@@ -158,7 +161,8 @@ pub(in crate::plan) fn forecast_on(
             &current
         }
     };
-    let needs = needs_of(&members, list, settings, accumulation).with_given_back(given_back);
+    let needs = |settings: &RunSettings| needs_of(&members, list, settings, accumulation).with_given_back(given_back);
+    let needs = needs(&within_memory(settings, needs));
     needs.check()?;
     Ok(Forecast::of(&needs, text_of(&members)))
 }
@@ -263,7 +267,7 @@ fn bytes_of(platform: &dyn Platform, share: Shard, list: &EventList, settings: &
     let scratch = 4 * image_len as u64 * if platform.has_own_memory() { 3 } else { 8 };
     // Images between the steps of a resolution model, and the one that is projected.
     let scratch = scratch + if settings.psf.is_some() { 4 * 3 * image_len as u64 } else { 0 };
-    arrays.bytes(settings.num_subsets, accumulation, scratch) + settings.further_bytes(num as usize) + of_event * num
+    settings.bytes_of_run(arrays.bytes(settings.num_subsets, accumulation, scratch), num as usize) + of_event * num
 }
 
 /// Returns the memory of each device's share.

@@ -102,7 +102,7 @@ impl MemoryRequirement {
         let arrays =
             Arrays { are_copied, image_len: image.cells().len(), grid: &settings.grid, data: &data, corrections_per_datum: 0.0 };
         let (bytes, residence) = platform.matrix_need(matrix, &data, accumulation, &arrays);
-        let bytes = bytes + settings.further_bytes(data.len(Subset::ALL));
+        let bytes = settings.bytes_of_run(bytes, data.len(Subset::ALL));
         Ok(Self { image, data, accumulation, bytes, residence, free })
     }
 }

@@ -10,7 +10,7 @@ use crate::plan::error::SetupError;
 use crate::plan::job::settings::RunSettings;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::problem::SetupProblem;
-use crate::recon::{Algorithm, Estimate, ReconError, SettingsProblem, SharedAlgorithm, StartImages};
+use crate::recon::{Algorithm, AlgorithmSpec, Estimate, ReconError, SettingsProblem, SharedAlgorithm, StartImages};
 
 /// An algorithm ready to step.
 pub struct Prepared {
@@ -35,8 +35,7 @@ impl Prepared {
         secs_per_iteration: Option<f64>,
     ) -> Self {
         // Each replicate does the same steps.
-        let num_runs = 1 + job.settings.replicates.map_or(0, |replicates| replicates.num);
-        let secs_per_iteration = secs_per_iteration.map(|secs| num_runs as f64 * secs);
+        let secs_per_iteration = secs_per_iteration.map(|secs| (1 + job.settings.num_replicates()) as f64 * secs);
         let info = StartInfo {
             device,
             projector,
@@ -57,6 +56,19 @@ pub(in crate::plan) fn of_group(mut algorithms: Vec<(Box<dyn Algorithm>, PeerGro
         [(_, group)] if group.shard() == Shard::WHOLE => Ok(algorithms.swap_remove(0).0),
         _ => Ok(Box::new(SharedAlgorithm::new(algorithms)?)),
     }
+}
+
+/// Returns the settings of a run by the memory that is free: SVRG computes gradients of subsets again where it is too small to store them.
+pub(super) fn within_memory(settings: &RunSettings, needs: impl Fn(&RunSettings) -> MemoryNeeds) -> RunSettings {
+    let stores_gradients = settings.spec().is_ok_and(AlgorithmSpec::stores_gradients);
+    let is_too_small = stores_gradients && needs(settings).check().is_err();
+    RunSettings { computes_gradients_again: settings.computes_gradients_again || is_too_small, ..settings.clone() }
+}
+
+/// Returns a notice if SVRG computes gradients of subsets again.
+pub(super) fn gradients_notice(settings: &RunSettings) -> Option<Notice> {
+    let text = "too little memory to store the gradients of all subsets: each step of SVRG computes its own again, the image is the same";
+    settings.computes_gradients_again.then(|| Notice::info(text))
 }
 
 /// Warns of voxels so large that the weight at the middle of a piece of a line is not its mean weight: with σ of half a voxel it is off
@@ -94,4 +106,39 @@ pub(in crate::plan) fn check_start_images(settings: &RunSettings) -> Result<(), 
     let of_start = other(init).map(|(found, expected)| SetupProblem::StartImage { found, expected });
     let of_kappa = other(kappa.map(|kappa| &**kappa)).map(|(found, expected)| SetupProblem::Kappa { found, expected });
     of_start.or(of_kappa).map_or(Ok(()), |problem| Err(problem.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::algorithms::registry::AlgorithmChoice;
+    use crate::plan::device::memory::FreeMemory;
+    use crate::plan::job::replicates::ReplicateSettings;
+
+    #[test]
+    fn svrg_computes_gradients_again_where_memory_is_too_small_for_all() {
+        let grid = Grid::centred([4; 3], [1.0; 3]).unwrap();
+        let image = 4 * 64;
+        let [plain, with_replicates] = [None, Some(ReplicateSettings::new(10))].map(|replicates| RunSettings {
+            num_subsets: 28,
+            replicates,
+            ..RunSettings::new(AlgorithmChoice::SVRG, grid.clone())
+        });
+        // (Those of expectation maximisation: 28 sensitivities, their sum and two images.)
+        let of_em = 31 * image;
+        let within = |settings: &RunSettings, free_images: u64| {
+            let free = FreeMemory { bytes: Some(free_images * image), ..FreeMemory::default() };
+            let needs = |settings: &RunSettings| MemoryNeeds::of([(settings.bytes_of_run(of_em, 0), free.clone())]);
+            let chosen = within_memory(settings, needs);
+            (chosen.computes_gradients_again, needs(&chosen).bytes() / image)
+        };
+        // 27 images fewer for the run, and for each replicate: 32 or 5, with four for the sums of the deviations.
+        assert_eq!(within(&plain, 45), (false, 45));
+        assert_eq!(within(&plain, 44), (true, 18));
+        assert_eq!(within(&with_replicates, 369), (false, 369));
+        assert_eq!(within(&with_replicates, 368), (true, 72));
+        assert!(gradients_notice(&plain).is_none());
+        let osem = RunSettings { algorithm: AlgorithmChoice::OSEM, ..plain };
+        assert_eq!(within(&osem, 10), (false, 31));
+    }
 }

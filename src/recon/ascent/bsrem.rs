@@ -7,8 +7,9 @@
 //! with k the whole iterations and δ a thousandth of the start image's largest value: a voxel at 0 can rise again.
 
 use super::AscentReport;
-use super::objective::{Ascent, Climb, Objective, copy};
-use crate::algebra::{Image, ImageSpace};
+use super::algorithm::{Ascent, Climb};
+use super::objective::{Objective, copy};
+use crate::algebra::{BackendError, Image, ImageSpace};
 use crate::recon::{Algorithm, EmKernels, ForwardModel, PoissonTerms, ReconError, Stage, StageTimes, SubsetOrder};
 use crate::task::Task;
 
@@ -26,7 +27,7 @@ pub struct BsremSettings {
     pub subset_order: SubsetOrder,
 }
 
-/// The state of the algorithm between its steps.
+/// Common to the steps of the run and of its replicates: all but the images.
 struct Climbing<B: EmKernels> {
     settings: BsremSettings,
     order: Vec<usize>,
@@ -56,10 +57,16 @@ where
         direction: objective.zeros()?,
         scratch: objective.zeros()?,
     };
-    Ok(Box::new(Ascent::new(objective, climbing)))
+    Ok(Box::new(Ascent::new(objective, climbing)?))
 }
 
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Climbing<B> {
+    type State = ();
+
+    fn state(&self, _: &mut Objective<B, M, S>) -> Result<(), BackendError> {
+        Ok(())
+    }
+
     fn begin(&mut self, objective: &mut Objective<B, M, S>, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
         let (all, sensitivities) = (objective.all(), &mut self.sensitivities);
         objective.begin(&self.order, stages, task, |backend, subset, own| {
@@ -75,6 +82,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Clim
 
     fn climb(
         &mut self,
+        (): &mut (),
         objective: &mut Objective<B, M, S>,
         num_steps: usize,
         stages: &mut StageTimes,

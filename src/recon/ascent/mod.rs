@@ -9,6 +9,7 @@
 
 use std::fmt;
 
+mod algorithm;
 mod barzilai_borwein;
 mod bsrem;
 mod kernels;

@@ -3,16 +3,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{AscentReport, AscentTuning};
-use crate::algebra::{BackendError, Data, Image, ImageSpace, PendingVolume};
-use crate::data::{RoiMask, RoiSums, Volume};
+use super::AscentTuning;
+use crate::algebra::{BackendError, Data, Image, ImageSpace};
+use crate::data::Volume;
 use crate::operator::{Accumulation, OperatorError};
 use crate::recon::image_readout::ImageReadout;
-use crate::recon::mlem_osem::check_start_image;
 use crate::recon::post_filter::{gaussian_filter, gaussian_maps};
+use crate::recon::start::{UniformStart, check_start_image};
 use crate::recon::{
-    Additions, Algorithm, EmKernels, EmReport, ForwardModel, Kappa, Penalty, PenaltySpec, PoissonTerms, ReconError,
-    SettingsProblem, Stage, StageTimes, StartImages, Step, StepReport, proposed_strength,
+    Additions, EmKernels, ForwardModel, Kappa, Penalty, PenaltySpec, PoissonTerms, ReconError, SettingsProblem, Stage,
+    StageTimes, StartImages, Step, proposed_strength,
 };
 use crate::task::Task;
 
@@ -38,10 +38,11 @@ impl ObjectiveValue {
     }
 }
 
-/// Φ of a study, at one image: its data and penalty, and the image.
+/// Φ of a study, at one image: its data and penalty, and the image. Each replicate of the counts has another image, and the same
+/// penalty.
 pub(super) struct Objective<B: EmKernels, M, S> {
     pub backend: B,
-    model: M,
+    pub model: M,
     spec: PenaltySpec,
     /// Known once the algorithm has begun.
     penalty: Option<Penalty>,
@@ -54,12 +55,14 @@ pub(super) struct Objective<B: EmKernels, M, S> {
     pub step_factor: f64,
     /// Coefficients of the start image, and whether they are those of a uniform one without a level; `None` once it has begun.
     start: Option<(Arc<Vec<f32>>, bool)>,
-    readout: ImageReadout<B, S>,
+    pub readout: ImageReadout<B, S>,
     /// Accumulation of the steps, and of the sensitivity.
-    accumulation: Accumulation,
+    pub accumulation: Accumulation,
     of_sensitivity: Accumulation,
-    /// The present image.
+    /// The present image: that of the run, or of the replicate in use.
     pub x: B::Array<Image>,
+    /// Images of the replicates. In place of that in use is the image of the run.
+    replicates: Vec<B::Array<Image>>,
     /// Σ over all subsets of their sensitivities.
     pub sensitivity: B::Array<Image>,
     /// The least value of each voxel that a line crosses.
@@ -91,6 +94,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         Ok(Self {
             data: backend.zeros(data_len)?,
             x: backend.upload(Arc::clone(&start))?,
+            replicates: (0..model.num_replicates()).map(|_| backend.upload(Arc::clone(&start))).collect::<Result<_, _>>()?,
             sensitivity: backend.zeros(len)?,
             floor: backend.zeros(len)?,
             scratch: backend.zeros(len)?,
@@ -115,8 +119,8 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         self.start.is_none()
     }
 
-    /// Computes the sensitivity, hands that of each subset to `keep`, and makes the start image 0 where no line passes. Without
-    /// an image to start at it is that of one iteration of OSEM. Then the penalty is known, too, but for κ.
+    /// Computes the sensitivity, hands that of each subset to `keep`, and makes the start images 0 where no line passes. Without
+    /// an image to start at each is that of one iteration of OSEM with its own counts. Then the penalty is known, too, but for κ.
     pub fn begin(
         &mut self,
         order: &[usize],
@@ -126,10 +130,14 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
     ) -> Result<(), ReconError> {
         let Some((start, is_uniform)) = self.start.clone() else { return Ok(()) };
         let all = self.all();
-        self.x = self.backend.upload(start)?;
         self.backend.fill(&mut self.sensitivity, 0.0)?;
         let mut own = self.zeros()?;
         let mut backprojected_ratio = self.zeros()?;
+        self.for_each_image(stages, |objective, _| {
+            // (An uploaded array may share its values: each image needs its own.)
+            let values = objective.backend.upload(Arc::clone(&start))?;
+            Ok(copy(&mut objective.backend, &values, &mut objective.x, all.clone())?)
+        })?;
         for (step, &subset) in order.iter().enumerate() {
             stages.time(Stage::Sensitivity, || -> Result<(), ReconError> {
                 let Self { backend, model, of_sensitivity, data, .. } = self;
@@ -142,27 +150,85 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
                 Ok(keep(&mut self.backend, subset, &own)?)
             })?;
             if is_uniform {
-                if step == 0 {
-                    let of_ones = self.backend.dot(&self.x, 0, &own, all.clone())?;
-                    let share = self.model.share(subset)?;
-                    let level = self.model.totals()?.start_level(share, of_ones).unwrap_or(1.0);
-                    copy(&mut self.backend, &self.x, &mut self.scratch, all.clone())?;
-                    self.backend.add_scaled(&mut self.x, 0, level - 1.0, &self.scratch, all.clone())?;
-                }
-                self.backprojected_ratio(subset, &mut backprojected_ratio, stages, task)?;
-                self.backend.em_update(&mut self.x, &backprojected_ratio, &own)?;
+                self.for_each_image(stages, |objective, stages| {
+                    if step == 0 {
+                        let Self { backend, model, x, scratch, .. } = objective;
+                        let (totals, share) = (model.totals()?, model.share(subset)?);
+                        UniformStart { x, scratch, sensitivity: &own, len: all.len() }.scale(backend, totals, share)?;
+                    }
+                    objective.backprojected_ratio(subset, &mut backprojected_ratio, stages, task)?;
+                    Ok(objective.backend.em_update(&mut objective.x, &backprojected_ratio, &own)?)
+                })?;
             }
         }
-        self.backend.masked(&mut self.scratch, &self.x, &self.sensitivity)?;
-        std::mem::swap(&mut self.x, &mut self.scratch);
+        self.for_each_image(stages, |objective, _| {
+            let Self { backend, x, scratch, sensitivity, .. } = objective;
+            backend.masked(scratch, x, sensitivity)?;
+            std::mem::swap(x, scratch);
+            Ok(())
+        })?;
         let largest = f64::from(self.volume()?.range().1);
         self.largest = largest;
         self.penalty = self.spec.from_start(largest);
         self.backend.fill(&mut self.scratch, FLOOR * largest as f32)?;
         self.backend.masked(&mut self.floor, &self.scratch, &self.sensitivity)?;
-        self.hold_above_floor()?;
+        self.for_each_image(stages, |objective, _| Ok(objective.hold_above_floor()?))?;
         self.start = None;
         Ok(())
+    }
+
+    /// Returns the number of replicates.
+    pub fn num_replicates(&self) -> usize {
+        self.replicates.len()
+    }
+
+    /// Does work with image and counts of a replicate in place of those of the run.
+    ///
+    /// # Errors
+    /// Those of the work; a replicate that does not exist.
+    pub fn with_replicate<T>(
+        &mut self,
+        replicate: usize,
+        work: impl FnOnce(&mut Self) -> Result<T, ReconError>,
+    ) -> Result<T, ReconError> {
+        let swap = |objective: &mut Self, in_use: Option<usize>| {
+            let own = objective.replicates.get_mut(replicate).ok_or(SettingsProblem::NoReplicates)?;
+            std::mem::swap(&mut objective.x, own);
+            objective.model.use_replicate(in_use);
+            Ok::<_, ReconError>(())
+        };
+        swap(self, Some(replicate))?;
+        let done = work(self);
+        swap(self, None)?;
+        done
+    }
+
+    /// Does work with another image in place of the present one, for the same counts.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn with_image<T>(
+        &mut self,
+        x: &mut B::Array<Image>,
+        work: impl FnOnce(&mut Self) -> Result<T, ReconError>,
+    ) -> Result<T, ReconError> {
+        std::mem::swap(&mut self.x, x);
+        let done = work(self);
+        std::mem::swap(&mut self.x, x);
+        done
+    }
+
+    /// Does work with the image of the run, then with that of each replicate and its counts.
+    fn for_each_image(
+        &mut self,
+        stages: &mut StageTimes,
+        mut work: impl FnMut(&mut Self, &mut StageTimes) -> Result<(), ReconError>,
+    ) -> Result<(), ReconError> {
+        work(self, stages)?;
+        stages.time(Stage::Replicates, || {
+            let of_stages = &mut StageTimes::default();
+            (0..self.num_replicates()).try_for_each(|index| self.with_replicate(index, |objective| work(objective, of_stages)))
+        })
     }
 
     /// Makes κ and the neighbours of the first penalty, at the present image.
@@ -251,7 +317,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
     }
 
     /// Changes them. Images that are not made of voxels stay without a penalty.
-    fn set_tuning(&mut self, tuning: AscentTuning) {
+    pub fn set_tuning(&mut self, tuning: AscentTuning) {
         let AscentTuning { strength, gamma, step_factor } = tuning;
         let strength = if self.readout.space().evaluated_len().is_some() { 0.0 } else { strength };
         // (What is not known yet stays so, where it was not changed.)
@@ -300,7 +366,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
     }
 
     /// Returns Φ at the present image, by a forward projection of all data.
-    fn value(&mut self, task: &Task) -> Result<ObjectiveValue, ReconError> {
+    pub fn value(&mut self, task: &Task) -> Result<ObjectiveValue, ReconError> {
         let mut log_likelihood = 0.0;
         for subset in 0..self.num_subsets() {
             let Self { backend, model, accumulation, x, data, .. } = self;
@@ -388,132 +454,4 @@ pub(super) fn copy<B: EmKernels>(
 ) -> Result<(), BackendError> {
     backend.fill(out, 0.0)?;
     backend.add_scaled(out, 0, 1.0, x, all)
-}
-
-/// The way in which an algorithm climbs.
-pub(super) trait Climb<B: EmKernels, M, S>: Send {
-    /// Begins, before the first step: [`Objective::begin`].
-    fn begin(&mut self, objective: &mut Objective<B, M, S>, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError>;
-
-    /// Does step number `num_steps`, counted from 0. Returns its subset, the likelihood's terms at the image before it, and its report.
-    fn climb(
-        &mut self,
-        objective: &mut Objective<B, M, S>,
-        num_steps: usize,
-        stages: &mut StageTimes,
-        task: &Task,
-    ) -> Result<(usize, PoissonTerms, AscentReport), ReconError>;
-
-    /// Follows a change of the penalty, from the next step on.
-    fn penalty_changed(&mut self) {}
-}
-
-/// An algorithm that climbs.
-pub(super) struct Ascent<B: EmKernels, M, S, C> {
-    pub objective: Objective<B, M, S>,
-    pub climb: C,
-    pub num_steps: usize,
-}
-
-impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Ascent<B, M, S, C> {
-    pub fn new(objective: Objective<B, M, S>, climb: C) -> Self {
-        Self { objective, climb, num_steps: 0 }
-    }
-
-    /// Does all that comes before the first step.
-    fn begin(&mut self, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
-        if !self.objective.has_begun() {
-            self.climb.begin(&mut self.objective, stages, task)?;
-        }
-        self.objective.begin_penalty(stages, task)
-    }
-}
-
-impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algorithm for Ascent<B, M, S, C> {
-    fn step(&mut self, task: &Task) -> Result<StepReport, ReconError> {
-        let mut stages = StageTimes::default();
-        self.begin(&mut stages, task)?;
-        let (subset, terms, ascent) = self.climb.climb(&mut self.objective, self.num_steps, &mut stages, task)?;
-        self.num_steps += 1;
-        let num_subsets = self.objective.num_subsets();
-        let PoissonTerms { log_likelihood, residual, num_unexplained_bins, num_limited_bins, .. } = terms;
-        Ok(StepReport {
-            iteration: self.num_steps / num_subsets,
-            subiteration: self.num_steps,
-            subset,
-            completes_iteration: self.num_steps.is_multiple_of(num_subsets),
-            num_events: None,
-            stages,
-            em: Some(EmReport {
-                log_likelihood: Some(log_likelihood),
-                residual: Some(residual),
-                num_unexplained_bins,
-                num_limited_bins,
-                explained: None,
-                accumulation: self.objective.accumulation,
-                race: None,
-            }),
-            ascent: Some(ascent),
-        })
-    }
-
-    fn objective(&mut self, task: &Task) -> Result<Option<ObjectiveValue>, ReconError> {
-        self.begin(&mut StageTimes::default(), task)?;
-        self.objective.value(task).map(Some)
-    }
-
-    fn kappa(&mut self, task: &Task) -> Result<Option<Arc<Volume>>, ReconError> {
-        self.begin(&mut StageTimes::default(), task)?;
-        Ok(self.objective.kappa().cloned())
-    }
-
-    fn num_subsets(&self) -> usize {
-        self.objective.num_subsets()
-    }
-
-    fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
-        let Objective { backend, readout, x, .. } = &mut self.objective;
-        Ok(readout.volume_into(backend, x, 1.0, volume)?)
-    }
-
-    fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
-        let Objective { backend, readout, x, .. } = &mut self.objective;
-        Ok(readout.begin_volume(backend, x, 1.0)?)
-    }
-
-    fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
-        let Objective { backend, readout, .. } = &mut self.objective;
-        Ok(readout.set_rois(backend, masks)?)
-    }
-
-    fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
-        let Objective { backend, readout, x, .. } = &mut self.objective;
-        Ok(readout.roi_sums(backend, x)?)
-    }
-
-    fn set_accumulation(&mut self, accumulation: Accumulation) {
-        // Lost additions would count as a gradient.
-        if self.accumulations().contains(&accumulation) {
-            self.objective.accumulation = accumulation;
-        }
-    }
-
-    fn tuning(&self) -> Option<AscentTuning> {
-        Some(self.objective.tuning())
-    }
-
-    fn set_tuning(&mut self, tuning: AscentTuning) {
-        let before = self.objective.tuning();
-        self.objective.set_tuning(tuning);
-        if !self.objective.tuning().has_same_penalty(before) {
-            self.climb.penalty_changed();
-        }
-    }
-
-    fn accumulations(&self) -> &'static [Accumulation] {
-        match self.objective.model.accumulations().contains(&Accumulation::Deterministic) {
-            true => &[Accumulation::Atomic, Accumulation::Deterministic],
-            false => &[Accumulation::Atomic],
-        }
-    }
 }

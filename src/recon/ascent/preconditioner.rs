@@ -13,24 +13,24 @@ use crate::recon::{EmKernels, ForwardModel};
 /// Weight of the penalty's curvature.
 const CURVATURE_WEIGHT: f32 = 1.5;
 
-/// P on the device.
+/// Maker of P on the device.
 pub(super) struct Preconditioner<B: EmKernels> {
-    pub values: B::Array<Image>,
     /// The maps that smooth an image one after the other; `None` until they are needed.
     smoothing: Option<Vec<B::VoxelMap>>,
 }
 
 impl<B: EmKernels> Preconditioner<B> {
-    /// Returns zeros.
-    pub fn new(values: B::Array<Image>) -> Self {
-        Self { values, smoothing: None }
+    /// Returns it without maps.
+    pub fn new() -> Self {
+        Self { smoothing: None }
     }
 
-    /// Makes P at the present image; `delta` = δ. The scratch arrays are images.
+    /// `x` = P at the present image; `delta` = δ. The scratch arrays are images.
     pub fn make<M: ForwardModel<B>, S: ImageSpace<B>>(
         &mut self,
         objective: &mut Objective<B, M, S>,
         delta: f32,
+        x: &mut B::Array<Image>,
         [smoothed, scratch]: [&mut B::Array<Image>; 2],
     ) -> Result<(), BackendError> {
         let all = objective.all();
@@ -47,7 +47,6 @@ impl<B: EmKernels> Preconditioner<B> {
         objective.add_penalty_curvature(smoothed, scratch)?;
         let Objective { backend, sensitivity, .. } = objective;
         // At least δ: larger values stay.
-        let x = &mut self.values;
         backend.fill(x, delta)?;
         backend.add_scaled(smoothed, 0, -1.0, x, all.clone())?;
         backend.masked(x, smoothed, smoothed)?;

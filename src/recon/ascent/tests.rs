@@ -1,5 +1,6 @@
 //! A problem of 24 data and 8 voxels, whose maxima were computed independently in double precision.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,10 +10,10 @@ use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::recon::{
-    Additions, Algorithm, AlgorithmSpec, Factors, Kappa, MeasuredValues, PairWeights, PenaltySpec, Potential, Prior,
+    Additions, Algorithm, AlgorithmSpec, Bootstrap, Factors, Kappa, MeasuredValues, PairWeights, PenaltySpec, Potential, Prior,
     ProjectionModel, ReconError, SettingsProblem, StageTimes, StartImages, StepReport, SubsetOrder, gaussian_filter,
 };
-use crate::task::Task;
+use crate::task::{Stopped, Task};
 
 const NUM_DATA: usize = 24;
 const NUM_VOXELS: usize = 8;
@@ -21,6 +22,11 @@ const LIKELIEST: [f64; NUM_VOXELS] =
     [0.79380199, 1.80704467, 2.44905336, 3.41000883, 10.85461379, 5.94564292, 7.04970951, 7.62021276];
 const PENALISED: [f64; NUM_VOXELS] =
     [3.59012000, 3.72906888, 3.78207026, 4.65563995, 4.44285237, 4.24818891, 5.24774955, 5.26662602];
+
+thread_local! {
+    /// Projections before one is stopped.
+    static NUM_PROJECTIONS_LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
+}
 
 /// A_ij = ((7 i + 3 j + i j) mod 11) / 10; subset s has every i with i mod n = s.
 struct Dense;
@@ -66,6 +72,8 @@ impl LinearOperator<Host> for Dense {
         out: &mut HostArray<Data>,
         _: &Task,
     ) -> Result<(), OperatorError> {
+        let left = NUM_PROJECTIONS_LEFT.get();
+        NUM_PROJECTIONS_LEFT.set(left.checked_sub(1).ok_or(Stopped)?);
         for (out, i) in out.values_mut().iter_mut().zip(Self::rows(subset)) {
             *out = (0..NUM_VOXELS).map(|j| Self::element(i, j) * f64::from(x[j])).sum::<f64>() as f32;
         }
@@ -100,18 +108,22 @@ fn grid() -> Grid {
     Grid::centred([2, 2, 2], [2.0, 2.0, 3.0]).unwrap()
 }
 
-fn model(num_subsets: usize) -> ProjectionModel<Host, Dense, Dense> {
-    let counts = MeasuredValues {
+fn measured() -> MeasuredValues {
+    MeasuredValues {
         prompts: Arc::new(COUNTS.map(f32::from).to_vec()),
         multiplicative: None,
         additive: Some(Factors::PerDatum(Arc::new(vec![0.5; NUM_DATA]))),
         bootstrap: None,
-    };
-    ProjectionModel::new(&mut Host, Dense, Dense, counts, num_subsets).unwrap()
+    }
+}
+
+fn model(num_subsets: usize) -> ProjectionModel<Host, Dense, Dense> {
+    ProjectionModel::new(&mut Host, Dense, Dense, measured(), num_subsets).unwrap()
 }
 
 const PENALTY: PenaltySpec = PenaltySpec { strength: Some(0.5), epsilon: Some(0.01), kappa: Kappa::None, ..PenaltySpec::NONE };
-const SETTINGS: SvrgSettings = SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 1 };
+const SETTINGS: SvrgSettings =
+    SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 1, stores_gradients: true };
 const ADDITIONS: Additions = Additions {
     accumulation: Accumulation::Deterministic,
     sensitivity_accumulation: Accumulation::Deterministic,
@@ -123,7 +135,12 @@ fn at(init: &Volume) -> StartImages<'_> {
 }
 
 fn begun(spec: AlgorithmSpec, start: Option<&Volume>) -> Box<dyn Algorithm> {
-    crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, StartImages { init: start, kappa: None })
+    begun_of(measured(), spec, start)
+}
+
+fn begun_of(values: MeasuredValues, spec: AlgorithmSpec, start: Option<&Volume>) -> Box<dyn Algorithm> {
+    let model = ProjectionModel::new(&mut Host, Dense, Dense, values, 4).unwrap();
+    crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model, ADDITIONS, StartImages { init: start, kappa: None })
         .unwrap()
 }
 
@@ -202,7 +219,12 @@ fn without_a_start_image_it_is_that_of_an_iteration_of_osem_and_every_run_has_th
     run(&mut *osem, 1);
     let start = image(&mut *osem);
     for method in [
-        AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 7 }),
+        AscentMethod::Svrg(SvrgSettings {
+            step_sizes: StepSizes::Table,
+            order: DrawOrder::Random,
+            seed: 7,
+            stores_gradients: true,
+        }),
         AscentMethod::Bsrem(BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Spaced }),
     ] {
         let spec = AlgorithmSpec::Ascent { method, penalty: PENALTY };
@@ -258,9 +280,8 @@ fn the_preconditioner_is_that_of_the_filtered_image() {
         let (mut stages, task) = (StageTimes::default(), Task::new());
         objective.begin(&[0, 2, 1, 3], &mut stages, &task, |_, _, _| Ok(())).unwrap();
         objective.begin_penalty(&mut stages, &task).unwrap();
-        let [values, mut first, mut second] = [(); 3].map(|()| objective.zeros().unwrap());
-        let mut preconditioner = preconditioner::Preconditioner::new(values);
-        preconditioner.make(&mut objective, 20.0, [&mut first, &mut second]).unwrap();
+        let [mut values, mut first, mut second] = [(); 3].map(|()| objective.zeros().unwrap());
+        preconditioner::Preconditioner::new().make(&mut objective, 20.0, &mut values, [&mut first, &mut second]).unwrap();
         let smoothed = gaussian_filter(objective.volume().unwrap(), objective::SMOOTHING_FWHM_MM);
         let penalty = PENALTY.from_start(objective.largest()).unwrap();
         let curvature = penalty.terms(&grid, smoothed.as_slice()).curvature;
@@ -271,7 +292,7 @@ fn the_preconditioner_is_that_of_the_filtered_image() {
                 true => x / (sensitivity + 1.5 * curvature * x),
                 false => x / sensitivity,
             };
-            let found = f64::from(preconditioner.values[voxel]);
+            let found = f64::from(values[voxel]);
             assert!((found - expected).abs() <= 1e-6 * expected, "{voxel}: {found} {expected}");
         }
     }
@@ -352,7 +373,12 @@ fn another_strength_during_a_run_leads_to_its_own_maximum_without_a_pass_or_halv
 #[test]
 fn steps_have_the_factor_that_is_set_during_a_run() {
     for method in [
-        AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::Constant(0.3), order: DrawOrder::Random, seed: 1 }),
+        AscentMethod::Svrg(SvrgSettings {
+            step_sizes: StepSizes::Constant(0.3),
+            order: DrawOrder::Random,
+            seed: 1,
+            stores_gradients: true,
+        }),
         AscentMethod::Bsrem(BsremSettings { step_size: 0.3, relaxation: 0.0, subset_order: SubsetOrder::Spaced }),
     ] {
         let spec = AlgorithmSpec::Ascent { method, penalty: PENALTY };
@@ -379,4 +405,131 @@ fn steps_by_barzilai_and_borwein_are_those_of_the_curvature_between_two_anchors(
         &sizes[..24]
     );
     assert!(distance(&mut *algorithm, PENALISED) < 1e-5, "{}", distance(&mut *algorithm, PENALISED));
+}
+
+#[test]
+fn a_start_image_has_its_level_at_any_size_of_the_factors() {
+    // (Powers of two change no bit of a number but its exponent.)
+    let image = |factor: f32, spec| {
+        let factors = Factors::PerDatum(Arc::new(vec![factor; NUM_DATA]));
+        let mut algorithm = begun_of(MeasuredValues { multiplicative: Some(factors), ..measured() }, spec, None);
+        run(&mut *algorithm, 2);
+        bits(&mut *algorithm, None, factor)
+    };
+    for method in METHODS {
+        let spec = AlgorithmSpec::Ascent { method, penalty: PenaltySpec::NONE };
+        let usual = image(1.0, spec);
+        assert!([30, -30].iter().all(|&power| image(2f32.powi(power), spec) == usual), "{method:?}");
+    }
+}
+
+const METHODS: [AscentMethod; 3] = [
+    AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::Constant(2.0), ..SETTINGS }),
+    AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::BarzilaiBorwein { first: 1.0 }, ..SETTINGS }),
+    AscentMethod::Bsrem(BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Spaced }),
+];
+const BOOTSTRAP: Bootstrap = Bootstrap { num: 3, seed: 4, share: 1.0 };
+
+/// The bits of the image of the run or of a replicate, times a factor.
+fn bits(algorithm: &mut dyn Algorithm, replicate: Option<usize>, factor: f32) -> Vec<u32> {
+    let mut volume = Volume::filled(grid(), 0.0);
+    match replicate {
+        None => algorithm.volume_into(&mut volume).unwrap(),
+        Some(replicate) => algorithm.replicate_into(replicate, &mut volume).unwrap(),
+    }
+    volume.as_slice().iter().map(|value| (factor * value).to_bits()).collect()
+}
+
+#[test]
+fn a_replicate_is_the_run_of_its_own_counts_with_the_same_penalty_and_start_image() {
+    let start = Volume::filled(grid(), 3.0);
+    // (Of another strength from the tenth step on.)
+    let run = |values: MeasuredValues, method| {
+        let mut algorithm = begun_of(values, AlgorithmSpec::Ascent { method, penalty: PENALTY }, Some(&start));
+        for step in 0..23 {
+            if step == 10 {
+                let tuning = AscentTuning { strength: 0.2, gamma: 1.0, ..algorithm.tuning().unwrap() };
+                algorithm.set_tuning(tuning);
+            }
+            algorithm.step(&Task::new()).unwrap();
+        }
+        algorithm
+    };
+    for method in METHODS {
+        let with_replicates = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut carrying = run(MeasuredValues { bootstrap: Some(BOOTSTRAP), ..measured() }, method);
+                assert_eq!(carrying.num_replicates(), 3);
+                [None, Some(0), Some(1), Some(2)].map(|replicate| bits(&mut *carrying, replicate, 1.0))
+            })
+        };
+        let found = with_replicates(1);
+        assert_eq!(found, with_replicates(4), "{method:?}");
+        assert_eq!(found[0], bits(&mut *run(measured(), method), None, 1.0), "{method:?}");
+        for replicate in 0..3 {
+            let own = Arc::new(BOOTSTRAP.replicate(replicate, &COUNTS.map(f32::from)));
+            let mut own = run(MeasuredValues { prompts: own, ..measured() }, method);
+            assert_eq!(found[replicate + 1], bits(&mut *own, None, 1.0), "{method:?}, {replicate}");
+            assert_ne!(found[replicate + 1], found[0]);
+        }
+    }
+}
+
+#[test]
+fn gradients_that_are_computed_again_have_the_bits_of_stored_ones() {
+    for step_sizes in [StepSizes::Constant(3.0), StepSizes::BarzilaiBorwein { first: 1.0 }] {
+        let images = [true, false].map(|stores_gradients| {
+            let method = AscentMethod::Svrg(SvrgSettings { step_sizes, stores_gradients, ..SETTINGS });
+            let values = MeasuredValues { bootstrap: Some(BOOTSTRAP), ..measured() };
+            let mut algorithm = begun_of(values, AlgorithmSpec::Ascent { method, penalty: PENALTY }, None);
+            let reports = run(&mut *algorithm, 9);
+            let images = [None, Some(0), Some(2)].map(|replicate| bits(&mut *algorithm, replicate, 1.0));
+            (images, reports.iter().map(|report| report.ascent.unwrap()).collect::<Vec<_>>())
+        });
+        assert_eq!(images[0], images[1], "{step_sizes:?}");
+    }
+}
+
+#[test]
+fn a_replicate_without_a_start_image_begins_at_that_of_its_own_counts() {
+    for method in METHODS {
+        let spec = AlgorithmSpec::Ascent { method, penalty: PENALTY };
+        let mut carrying = begun_of(MeasuredValues { bootstrap: Some(BOOTSTRAP), ..measured() }, spec, None);
+        // All that comes before the first step, which the objective of an image asks for.
+        carrying.objective(&Task::new()).unwrap();
+        for replicate in 0..3 {
+            let own = Arc::new(BOOTSTRAP.replicate(replicate, &COUNTS.map(f32::from)));
+            let osem = AlgorithmSpec::Em { subset_order: SubsetOrder::Spaced };
+            let mut osem = begun_of(MeasuredValues { prompts: own, ..measured() }, osem, None);
+            run(&mut *osem, 1);
+            assert_eq!(bits(&mut *carrying, Some(replicate), 1.0), bits(&mut *osem, None, 1.0), "{method:?}");
+        }
+    }
+}
+
+#[test]
+fn replicates_catch_up_after_an_interruption() {
+    let start = Volume::filled(grid(), 3.0);
+    let begin = |method| {
+        let values = MeasuredValues { bootstrap: Some(BOOTSTRAP), ..measured() };
+        begun_of(values, AlgorithmSpec::Ascent { method, penalty: PENALTY }, Some(&start))
+    };
+    for (method, num_projections) in METHODS.into_iter().flat_map(|method| [0, 1, 2, 5, 7, 13].map(|num| (method, num))) {
+        let [mut whole, mut interrupted] = [begin(method), begin(method)];
+        run(&mut *whole, 5);
+        // Where SVRG has its next anchor.
+        run(&mut *interrupted, 4);
+        NUM_PROJECTIONS_LEFT.set(num_projections);
+        let is_stopped = interrupted.step(&Task::new()).is_err();
+        NUM_PROJECTIONS_LEFT.set(usize::MAX);
+        // (BSREM has one projection of each image.)
+        assert!(is_stopped || num_projections >= 4);
+        while interrupted.step(&Task::new()).unwrap().iteration < 5 {}
+        for replicate in [None, Some(0), Some(1), Some(2)] {
+            let [expected, found] = [&mut whole, &mut interrupted].map(|algorithm| bits(&mut **algorithm, replicate, 1.0));
+            assert_eq!(expected, found, "{method:?}, {num_projections} projections, {replicate:?}");
+        }
+        assert_eq!(interrupted.num_replicates(), 3);
+    }
 }

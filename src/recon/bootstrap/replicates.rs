@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::algebra::{Backend, Data, Image};
 use crate::operator::OperatorError;
 use crate::recon::model::{ForwardModel, Step};
+use crate::recon::start::UniformStart;
 use crate::recon::{EmKernels, ReconError};
 
 /// Image of a replicate.
@@ -90,13 +91,8 @@ impl<B: EmKernels> Replicates<B> {
             model.use_replicate(Some(index));
             if *is_unscaled {
                 let (totals, share) = (model.totals()?, model.share(step.subset)?);
-                let of_ones = step.backend.dot(x, 0, sensitivity, 0..len)?;
-                if let Some(level) = totals.start_level(share, of_ones) {
-                    step.backend.fill(scratch.image, 0.0)?;
-                    step.backend.add_scaled(scratch.image, 0, level, x, 0..len)?;
-                    std::mem::swap(x, scratch.image);
-                    *is_unscaled = false;
-                }
+                let start = UniformStart { x, scratch: scratch.image, sensitivity, len };
+                *is_unscaled = !start.scale(step.backend, totals, share)?;
             }
             model.forward(step, x, scratch.estimate)?;
             model.poisson_ratio(step, scratch.estimate)?;

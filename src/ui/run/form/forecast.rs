@@ -114,15 +114,16 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
     if info.device != forecast.device || info.projector != forecast.projector {
         return None;
     }
-    let measured = live.last.as_ref().filter(|last| last.iteration > 0 && last.completes_iteration);
-    let measured = measured.map(|last| last.elapsed.as_secs_f64() / last.iteration as f64);
-    let secs = measured.or(info.estimate.secs_per_iteration)?;
+    let next = next.run_settings().ok()?;
+    let [before, after] = [&info.job.settings, &next].map(RunSettings::num_replicates);
+    let measured = live.stages.mean().map(|times| times.total_with_replicates(before, after).as_secs_f64());
+    let of_trial = info.estimate.secs_per_iteration.map(|secs| secs * (1 + after) as f64 / (1 + before) as f64);
+    let secs = measured.or(of_trial)?;
     if info.job.settings.matrix.is_some() {
         // All elements of the matrix, independent of the grid of displayed images.
         return Some(secs);
     }
     let counts = info.job.data().counts()?;
-    let next = next.run_settings().ok()?;
     let work = |settings: &RunSettings| {
         let rays = plan::rays_in_use(counts.geometry(), settings, &info.projector);
         let [nx, ny, nz] = settings.grid.size.map(|n| n as f64);
@@ -141,8 +142,11 @@ mod tests {
 
     use super::*;
     use crate::data::{Counts, Michelogram, Study};
+    use crate::operator::Accumulation;
     use crate::plan::{DeviceChoice, RunSettings, default_settings};
+    use crate::recon::{Estimate, Stage, StageTimes};
     use crate::scanner::find;
+    use crate::session::{Event, EventKind, IterateReport};
 
     fn job() -> Job {
         let geometry = Arc::new(find("small").unwrap().geometry.clone());
@@ -185,5 +189,68 @@ mod tests {
         forecaster.update(changed(), || Ok(job()), None, None, || {});
         assert!(forecaster.known().is_none() && forecaster.work.is_some(), "it is requested again");
         assert_eq!(forecaster.refusal(changed(), &job(), None, None), None);
+    }
+
+    /// An iteration with these times of its stages, ms.
+    fn iteration(stages: &[(Stage, u64)]) -> IterateReport {
+        let mut times = StageTimes::default();
+        stages.iter().for_each(|(stage, ms)| times[*stage] = Duration::from_millis(*ms));
+        IterateReport {
+            iteration: 1,
+            subiteration: 1,
+            subset: 0,
+            completes_iteration: true,
+            log_likelihood_of_subset: None,
+            log_likelihood: None,
+            residual: None,
+            explained: None,
+            num_events: None,
+            accumulation: Accumulation::Atomic,
+            race: None,
+            ascent: None,
+            stages: times,
+            elapsed: times.total(),
+            branch: 0,
+            roi_sums: Vec::new(),
+            roi_deviations: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_time_of_the_next_run_follows_its_replicates() {
+        let with = |replicates| SettingsForm { replicates, ..SettingsForm::default() };
+        let study = job().study;
+        let after = |replicates, stages: &[(Stage, u64)]| {
+            let mut live = LiveRun::requested(1, 0, &[], false);
+            let job = Job { study: Arc::clone(&study), settings: Box::new(with(replicates).run_settings().unwrap()) };
+            // 0.1 s for the run and for each replicate.
+            let estimate = Estimate { secs_per_iteration: Some(0.1 * (1 + replicates.unwrap_or(0)) as f64), memory_bytes: 0 };
+            live.info = Some(StartInfo {
+                device: "Some device".into(),
+                projector: "per-lor".into(),
+                num_subsets: 1,
+                accumulation: Accumulation::Atomic,
+                accumulations: &[Accumulation::Atomic],
+                estimate,
+                memory: Vec::new(),
+                job,
+            });
+            if !stages.is_empty() {
+                live.apply(&Event { run: 1, kind: EventKind::Iterate(Box::new(iteration(stages))) });
+            }
+            live
+        };
+        let forecast = Forecast { memory_bytes: 0, device: "Some device".into(), projector: "per-lor".into(), free_bytes: None };
+        let secs = |live: &LiveRun, next| secs_per_iteration(live, &with(next), &forecast).unwrap();
+        let is = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");
+        is(secs(&after(None, &[]), Some(20)), 2.1);
+        is(secs(&after(Some(20), &[]), None), 0.1);
+        // Sensitivity and copies are those of the run alone.
+        let shared = [(Stage::Sensitivity, 300), (Stage::Copy, 20)];
+        let steps = [(Stage::Forward, 40), (Stage::Backprojection, 40)];
+        is(secs(&after(None, &[shared, steps].concat()), Some(20)), 0.4 + 20.0 * 0.08);
+        let of_replicates = [(Stage::Replicates, 1000)];
+        is(secs(&after(Some(20), &[&shared[..], &steps, &of_replicates].concat()), Some(4)), 0.4 + 4.0 * 0.05);
+        is(secs(&after(Some(20), &[&shared[..], &steps, &of_replicates].concat()), None), 0.4);
     }
 }

@@ -45,6 +45,10 @@ pub struct SettingsForm {
     pub accumulation: Option<Accumulation>,
     /// Number of replicates for error bars; `None` = none.
     pub replicates: Option<usize>,
+    /// Time of the scan as if only that had been measured, s, of runs with error bars; `None` = all of it.
+    pub as_if_secs: Option<f64>,
+    /// Duration of a scan whose data do not contain it, s; `None` = unknown.
+    pub scan_secs: Option<f64>,
     /// Time frames of list-mode data as typed ([`Frames`]), reconstructed one after the other; empty: all events in one image.
     pub frames: String,
     /// Settings that only the reproduction of a paper needs.
@@ -70,6 +74,8 @@ pub struct Bounds {
     pub space: SweepSpace,
     /// Time-of-flight bins of a sinogram.
     pub tof: Option<TofBins>,
+    /// Duration of the scan, s, if the data contain it.
+    pub duration_secs: Option<f64>,
     /// Extent of the samples of a sweep, mm.
     pub samples_mm: f64,
     /// Side of the image that a sweep was planned for, mm.
@@ -79,7 +85,7 @@ pub struct Bounds {
 impl Bounds {
     fn of(data: &Data) -> Self {
         let tof = data.counts().and_then(Counts::tof_bins);
-        let of_traits = Self { traits: data.traits(), tof, ..Self::default() };
+        let of_traits = Self { traits: data.traits(), tof, duration_secs: data.duration_secs(None), ..Self::default() };
         data.sweep().map_or(of_traits, |acquisition| {
             acquisition.look(|sweep| Self {
                 space: sweep.space,
@@ -114,6 +120,8 @@ impl Default for SettingsForm {
             device: DeviceChoice::Auto,
             accumulation: None,
             replicates: None,
+            as_if_secs: None,
+            scan_secs: None,
             frames: String::new(),
             research: ResearchSettings::default(),
             parameters: Parameters::default(),
@@ -157,6 +165,9 @@ impl SettingsForm {
         }
         self.tof.mash = self.tof.mash.max(1);
         self.replicates = self.replicates.map(|num| num.clamp(REPLICATE_LIMITS[0], REPLICATE_LIMITS[1]));
+        let is_time = |secs: &f64| secs.is_finite() && *secs > 0.0;
+        self.as_if_secs = self.as_if_secs.filter(is_time);
+        self.scan_secs = self.scan_secs.filter(is_time);
         self.psf = self.psf.take().and_then(|psf| psf.checked().ok());
         // Until version 0.1 the form of a sweep had its stages in place of an algorithm.
         if let Some(Value::Name(stages)) = self.parameters.take("stages") {
@@ -233,6 +244,14 @@ impl SettingsForm {
         self.voxel_mm = self.size.map(|n| extent_mm / n.max(1) as f64);
     }
 
+    /// Returns the replicates of a run.
+    fn replicate_settings(&self) -> Option<ReplicateSettings> {
+        let Self { as_if_secs, scan_secs, bounds: Bounds { duration_secs, .. }, .. } = *self;
+        let num = self.replicates.filter(|_| self.algorithm.has_replicates())?;
+        let scan_secs = scan_secs.filter(|_| as_if_secs.is_some() && duration_secs.is_none());
+        Some(ReplicateSettings { as_if_secs, scan_secs, ..ReplicateSettings::new(num) })
+    }
+
     /// Returns the settings of a run.
     ///
     /// # Errors
@@ -261,7 +280,7 @@ impl SettingsForm {
             device: self.device,
             accumulation: self.accumulation,
             research: self.research,
-            replicates: self.replicates.filter(|_| self.algorithm.has_replicates()).map(ReplicateSettings::new),
+            replicates: self.replicate_settings(),
             ..RunSettings::new(self.algorithm, grid)
         })
     }

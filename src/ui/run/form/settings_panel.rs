@@ -20,6 +20,10 @@ use crate::ui::widgets::{format, theme};
 /// Replicates where error bars are switched on: their standard deviation is known to 16 %.
 const USUAL_REPLICATES: usize = 20;
 
+/// Part of a scan of unknown duration where it is switched on, and the longest scan, s.
+const USUAL_PART_SECS: f64 = 60.0;
+const MAX_SCAN_SECS: f64 = 1e6;
+
 /// Input of the rows.
 pub struct SettingsView<'a> {
     /// The form of the run that is watched, as it was when the run began; `None` = there is no run.
@@ -82,6 +86,9 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) ->
     if form.algorithm.has_replicates() {
         view.label(ui, "Error bars", &form.replicates, |form| form.replicates, replicates_text);
         replicates_ui(&mut form.replicates, ui);
+        if form.replicates.is_some() {
+            part_of_scan_ui(form, view, ui);
+        }
     }
     size_ui(form, view, axes.shown(), ui);
     voxel_ui(form, view, axes.shown(), ui);
@@ -121,7 +128,7 @@ fn replicates_ui(replicates: &mut Option<usize>, ui: &mut Ui) {
     let num = replicates.unwrap_or(USUAL_REPLICATES);
     let help = format!(
         "Carries replicates of the data along: counts drawn as if the scan were repeated. Their standard deviation is known to ± {:.0} %. \
-         Each takes the time of the run again; the noise of randoms and scatter estimates is not included. Default: off",
+         Each takes the steps of the run again, with its penalty; the noise of randoms and scatter estimates is not included. Default: off",
         100.0 * uncertainty_of_deviation(num)
     );
     ui.horizontal(|ui| {
@@ -140,6 +147,46 @@ fn replicates_ui(replicates: &mut Option<usize>, ui: &mut Ui) {
             None => _ = ui.label("no replicates").on_hover_text(help),
         }
     });
+    ui.end_row();
+}
+
+fn secs_text(secs: &Option<f64>) -> String {
+    secs.map_or_else(|| "all of the scan".to_owned(), |secs| format!("{secs} s"))
+}
+
+/// Draws the time of the scan as if only that had been measured, off by default, and the duration that the data lack.
+fn part_of_scan_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
+    const LABEL: &str = "As if scanned for";
+    const HELP: &str = "Thins the counts to a part of the scan's time, for the image and the error bars. Values keep the scale of the whole \
+                        scan. Default: off";
+    let of_scan = form.bounds.duration_secs;
+    view.label(ui, LABEL, &form.as_if_secs, |form| form.as_if_secs, secs_text);
+    ui.horizontal(|ui| {
+        let mut is_on = form.as_if_secs.is_some();
+        let response = ui.checkbox(&mut is_on, "");
+        response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_on, format!("Set {LABEL}")));
+        if response.on_hover_text(HELP).changed() {
+            form.as_if_secs = is_on.then_some(of_scan.map_or(USUAL_PART_SECS, |secs| 0.5 * secs));
+        }
+        match &mut form.as_if_secs {
+            Some(secs) => {
+                let response = ui.add(any_size(secs, 1e-3..=of_scan.unwrap_or(MAX_SCAN_SECS), USUAL_PART_SECS).suffix(" s"));
+                name(&response, LABEL);
+                response.on_hover_text(HELP);
+            }
+            None => _ = ui.label(secs_text(&None)).on_hover_text(HELP),
+        }
+    });
+    ui.end_row();
+    if form.as_if_secs.is_none() || of_scan.is_some() {
+        return;
+    }
+    view.label(ui, "Scan duration", &form.scan_secs, |form| form.scan_secs, secs_text);
+    let mut secs = form.scan_secs.unwrap_or(0.0);
+    let response = ui.add(any_size(&mut secs, 0.0..=MAX_SCAN_SECS, USUAL_PART_SECS).suffix(" s"));
+    name(&response, "Scan duration");
+    form.scan_secs = Some(secs).filter(|secs| *secs > 0.0);
+    response.on_hover_text("Duration of the scan, which the data do not contain. 0: unknown");
     ui.end_row();
 }
 
