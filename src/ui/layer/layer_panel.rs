@@ -17,7 +17,7 @@ use crate::ui::widgets::window_presets::window_presets;
 pub struct OwnLayers {
     /// True if the study has an attenuation map.
     pub has_attenuation: bool,
-    /// True if the run has replicates on this host.
+    /// True if the run has replicates.
     pub has_deviation: bool,
 }
 
