@@ -117,12 +117,15 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
     let measured = live.last.as_ref().filter(|last| last.iteration > 0 && last.completes_iteration);
     let measured = measured.map(|last| last.elapsed.as_secs_f64() / last.iteration as f64);
     let secs = measured.or(info.estimate.secs_per_iteration)?;
+    let next = next.run_settings().ok()?;
+    // Each replicate is projected as the image is.
+    let num_images = |settings: &RunSettings| 1.0 + settings.replicates.map_or(0.0, |replicates| replicates.num as f64);
+    let secs = secs * num_images(&next) / num_images(&info.job.settings);
     if info.job.settings.matrix.is_some() {
         // All elements of the matrix, independent of the grid of displayed images.
         return Some(secs);
     }
     let counts = info.job.data().counts()?;
-    let next = next.run_settings().ok()?;
     let work = |settings: &RunSettings| {
         let rays = plan::rays_in_use(counts.geometry(), settings, &info.projector);
         let [nx, ny, nz] = settings.grid.size.map(|n| n as f64);
