@@ -71,7 +71,7 @@ pub struct EarlOptions {
     #[command(flatten)]
     pub each: ReconstructOptions,
 
-    // (After the options of the reconstruction, one of which it changes.)
+    // (Last: changes an option of the reconstruction.)
     #[command(flatten)]
     pub strengths: Strengths,
 }

@@ -11,10 +11,10 @@ pub struct Strengths(pub Vec<Value>);
 
 impl Args for Strengths {
     fn augment_args(command: Command) -> Command {
+        let help = "Strengths of the penalty, one run each: larger is smoother; 0 = none; auto = from the data";
         command.mut_arg(BETA.key, |arg| {
-            arg.value_delimiter(',')
-                .value_name("BETA,BETA")
-                .help("Strengths of the penalty, one run each: larger is smoother; 0 = none; auto = from the data")
+            let long = format!("{help}.\n\n{}", BETA.details);
+            arg.value_delimiter(',').value_name("BETA,BETA").help(help).long_help(long)
         })
     }
 

@@ -11,6 +11,7 @@ use super::profile_plot::profile_ui;
 use super::trajectory_plot::trajectory_ui;
 use crate::data::{Roi, RoiRole};
 use crate::ui::run::curves::{Curves, Series};
+use crate::ui::widgets::elided::text_width;
 use crate::ui::widgets::fields::name_menu;
 use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{Scale, within};
@@ -127,7 +128,11 @@ fn choices_ui<T: Copy + PartialEq>(
             ui.selectable_value(&mut next, choice, name).on_hover_text(help);
         }
     };
-    if choices.len() > MAX_IN_A_ROW {
+    let font = egui::TextStyle::Button.resolve(ui.style());
+    let spacing = ui.spacing();
+    let between = 2.0 * spacing.button_padding.x + spacing.item_spacing.x;
+    let width: f32 = choices.iter().map(|choice| text_width(ui, text(*choice)[0], &font) + between).sum();
+    if choices.len() > MAX_IN_A_ROW || width > ui.available_width() {
         let [name, _] = text(chosen);
         let menu = egui::ComboBox::from_id_salt(id).selected_text(name).show_ui(ui, row_ui);
         name_menu(&menu.response, &format!("Curves: {name}"));
