@@ -104,5 +104,6 @@ pub fn run(options: ReproduceOptions) -> CliResult {
     let Run { settings, job } = options.run;
     let text = job(&settings, &mut |line: &str| remark!("{line}"))?;
     console::print(format_args!("{text}"));
+    remark!("{}: tables, values and figures", settings.folder.display());
     Ok(())
 }

@@ -12,7 +12,10 @@ const TWIN: [&str; 7] = ["simulate", "--petric", "twin", "--counts", "3e5", "--s
 #[test]
 fn a_twin_has_the_files_of_petric_in_the_units_of_stir() {
     let temporary = tempfile::tempdir().unwrap();
-    done(temporary.path(), &TWIN);
+    let text = done(temporary.path(), &TWIN);
+    for content in ["attenuation factors", "start image: 2 iterations of OSEM", "in the units of STIR; --beta "] {
+        assert!(text.contains(content), "{text}");
+    }
     let folder = temporary.path().join("twin");
     // The background is inside the factors: the same scan by the usual names has m times as much.
     let inside = |inside: bool| {
