@@ -89,7 +89,7 @@ pub enum CliCommand {
     Matrix(simulate::matrix::MatrixOptions),
     /// Measures NEMA image quality (NU 2 body phantom, NU 4 small-animal phantom).
     Nema(inspect::nema::NemaOptions),
-    /// Finds iterations and post-filters that comply with a standard of PET image quality (EARL).
+    /// Finds iterations, post-filters and strengths of a penalty that comply with a standard of PET image quality (EARL).
     ///
     /// Reconstructs a scan of the NEMA NU 2 phantom with six hot spheres, and measures the image of every iteration after every
     /// post-filter. Exit code 1 if no setting complies.

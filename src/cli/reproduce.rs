@@ -31,11 +31,11 @@ struct Run {
 /// Options for every paper.
 #[derive(Args)]
 struct CommonOptions {
-    /// Device of the GPU columns: auto, cpu, cuda or cuda:N.
+    /// Device of the GPU columns, or of all runs: auto, cpu, cuda or cuda:N.
     #[arg(long, default_value = "auto", value_parser = options::one_device)]
     device: DeviceChoice,
 
-    /// Use small images and a small scanner; takes less than a minute.
+    /// Use small images and scanners, or few iterations: a trial of a minute, with other numbers.
     #[arg(long)]
     quick: bool,
 
@@ -104,5 +104,6 @@ pub fn run(options: ReproduceOptions) -> CliResult {
     let Run { settings, job } = options.run;
     let text = job(&settings, &mut |line: &str| remark!("{line}"))?;
     console::print(format_args!("{text}"));
+    remark!("{}: tables, values and figures", settings.folder.display());
     Ok(())
 }

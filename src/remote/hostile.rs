@@ -154,6 +154,7 @@ fn to_server() -> Vec<Vec<u8>> {
         Request::Control(Control::SetStopRules(rules)),
         Request::Control(Control::SetIterations(5)),
         Request::Control(Control::SetTuning(TUNING)),
+        Request::Control(Control::MeasureDeviation { post_filter_fwhm_mm: Some(5.0) }),
     ];
     let recovery =
         RecoveryRequest { filters_mm: vec![0.0, 5.0], activity_ratio: Some(4.0), with_peak: true, rois: Rois::from(&rois()) };
@@ -229,6 +230,7 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
             deviations: Some((1, vec![None, Some(0.5)])),
         }),
         event(EventKind::Notice(Notice::info("x"))),
+        event(EventKind::Deviation(DeviationUpdate { id: image.id, post_filter_fwhm_mm: Some(5.0), volume: None })),
         event(EventKind::Ended(EndReason::Completed)),
         event(EventKind::Failed(Problem::new("code", "text"))),
         Notification::Started(1, Box::new(StartedRun::of(STUDY, info, 2))),
@@ -241,7 +243,7 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
         notifications.into_iter().map(|notification| bytes(&ToClient::Notification(1, notification), &[])).collect();
     let piece = |of, num| bytes(&ToClient::Piece(PieceHead { image, of, first: 0, num }), &pack(&vec![2.0; num]));
     all.push(piece(PieceOf::Slices([1, 2, 3]), num_in_slices(grid).min(PIECE[0])));
-    all.extend([PieceOf::Newest, PieceOf::Stored].map(|of| piece(of, 1000)));
+    all.extend([PieceOf::Newest, PieceOf::Stored, PieceOf::Deviation(Some(5.0))].map(|of| piece(of, 1000)));
     let others = [
         ToClient::Welcome { session: "0".repeat(32), host: "x".into(), num_requests: 0 },
         ToClient::ReceivedRequests(0),

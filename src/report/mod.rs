@@ -22,7 +22,7 @@ pub use nema::{nema_contrasts, nema_measurements, nema_pdf, nema_table};
 pub use nema_nu4::{nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table};
 pub use page::PdfError;
 pub use plot::{Axes, Plot, Series};
-pub use recovery::{RecoverySearch, recovery_table, verdict_text};
+pub use recovery::{RecoveryRun, RecoverySearch, recovery_table, verdict_text};
 pub use tables::Tables;
 pub use text_table::TextTable;
 pub use value::{Value, distinct};

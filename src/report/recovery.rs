@@ -6,9 +6,11 @@ use super::image_page::{plot, table};
 use super::page::{Anchor, MARGIN, PAGE, Page};
 use super::plot::{Plot, Series};
 use super::text_table::TextTable;
+use super::value::distinct;
 use crate::data::nema::SPHERE_DIAMETERS_MM;
 use crate::data::{RecoveryBand, RecoveryQuantity, RecoveryStandard};
-use crate::measure::nema::{Deviation, JudgedRecovery, Recovery, RecoveryPoint, Verdict, best_setting, verdicts};
+use crate::measure::nema::{Deviation, JudgedRecovery, Recovery, RecoveryPoint, Verdict, best_setting};
+use crate::plan::Value as Strength;
 use crate::text::counted;
 
 /// Definitions of the coefficients.
@@ -17,12 +19,28 @@ const DEFINITIONS: [&str; 2] = [
     "A50: mean of the voxels above (max + background) / 2 that are connected with the maximum.",
 ];
 
+/// Measured settings of a run.
+pub struct RecoveryRun {
+    /// Strength β of the penalty, if it is part of the settings.
+    pub beta: Option<Strength>,
+    /// Iterations and post-filters.
+    pub points: Vec<RecoveryPoint>,
+}
+
 /// Settings that were measured against a standard, and the best of them.
 pub struct RecoverySearch<'a> {
     standard: &'a RecoveryStandard,
-    points: &'a [RecoveryPoint],
-    verdicts: Vec<Option<Verdict>>,
+    settings: Vec<Setting<'a>>,
+    /// Index of the recommended setting and true, or of the nearest one and false.
     best: Option<(usize, bool)>,
+}
+
+/// Measured setting.
+struct Setting<'a> {
+    beta: Option<&'a Strength>,
+    point: &'a RecoveryPoint,
+    /// `None` where nothing was measured.
+    verdict: Option<Verdict>,
 }
 
 /// Returns the table of an image against a standard.
@@ -162,16 +180,26 @@ pub fn verdict_text(verdict: &Verdict, standard: &RecoveryStandard) -> String {
 }
 
 impl<'a> RecoverySearch<'a> {
-    /// Compares settings with a standard.
+    /// Compares the settings of a run with a standard.
     pub fn new(points: &'a [RecoveryPoint], standard: &'a RecoveryStandard) -> Self {
-        let verdicts = verdicts(points, standard);
-        let best = best_setting(&verdicts);
-        Self { standard, points, verdicts, best }
+        Self::of(points.iter().map(|point| (None, point)), standard)
+    }
+
+    /// Compares the settings of several runs with a standard.
+    pub fn of_runs(runs: &'a [RecoveryRun], standard: &'a RecoveryStandard) -> Self {
+        Self::of(runs.iter().flat_map(|run| run.points.iter().map(|point| (run.beta.as_ref(), point))), standard)
+    }
+
+    fn of(points: impl Iterator<Item = (Option<&'a Strength>, &'a RecoveryPoint)>, standard: &'a RecoveryStandard) -> Self {
+        let verdict = |point: &RecoveryPoint| Some(Verdict::of(point.outcome.as_ref().ok()?, standard));
+        let settings: Vec<Setting> = points.map(|(beta, point)| Setting { beta, point, verdict: verdict(point) }).collect();
+        let best = best_setting(settings.iter().map(|setting| setting.verdict.as_ref()));
+        Self { standard, settings, best }
     }
 
     /// Returns each setting with its verdict, if it was measured.
     pub fn settings(&self) -> impl Iterator<Item = (&RecoveryPoint, Option<&Verdict>)> {
-        self.points.iter().zip(self.verdicts.iter().map(Option::as_ref))
+        self.settings.iter().map(|setting| (setting.point, setting.verdict.as_ref()))
     }
 
     /// Returns true if a setting complies.
@@ -179,32 +207,43 @@ impl<'a> RecoverySearch<'a> {
         self.best.is_some_and(|(_, complies)| complies)
     }
 
-    /// Returns the recommended setting; `None` if none complies.
+    /// Returns iteration and post-filter of the recommended setting; `None` if none complies.
     pub fn recommended(&self) -> Option<&RecoveryPoint> {
-        self.best.filter(|(_, complies)| *complies).map(|(index, _)| &self.points[index])
+        self.recommended_setting().map(|setting| setting.point)
     }
 
-    /// Returns the table: a row for each iteration, a column for each filter.
+    fn recommended_setting(&self) -> Option<&Setting<'a>> {
+        self.best.filter(|(_, complies)| *complies).map(|(index, _)| &self.settings[index])
+    }
+
+    /// Returns the table: a row for each iteration, in the order of the runs, and a column for each filter.
     pub fn table(&self) -> TextTable {
-        let mut filters: Vec<f64> = self.points.iter().map(|point| point.filter_mm).collect();
+        let mut filters: Vec<f64> = self.settings.iter().map(|setting| setting.point.filter_mm).collect();
         filters.sort_by(f64::total_cmp);
         filters.dedup();
-        let mut iterations: Vec<usize> = self.points.iter().map(|point| point.iteration).collect();
-        iterations.sort_unstable();
-        iterations.dedup();
-        let at = |iteration: usize, filter_mm: f64| {
-            self.points.iter().rposition(|point| point.iteration == iteration && point.filter_mm == filter_mm)
-        };
-        let row = |iteration: usize| {
-            let cells = filters.iter().map(|filter| at(iteration, *filter).map_or_else(String::new, |index| self.cell(index)));
-            std::iter::once(iteration.to_string()).chain(cells).collect()
-        };
+        let has_beta = self.settings.iter().any(|setting| setting.beta.is_some());
+        let runs = distinct(self.settings.iter().map(|setting| setting.beta));
+        let mut rows = Vec::new();
+        for beta in runs {
+            let of_run: Vec<&Setting> = self.settings.iter().filter(|setting| setting.beta == beta).collect();
+            let mut iterations: Vec<usize> = of_run.iter().map(|setting| setting.point.iteration).collect();
+            iterations.sort_unstable();
+            iterations.dedup();
+            let cell = |iteration: usize, filter_mm: f64| {
+                let is_here = |point: &RecoveryPoint| point.iteration == iteration && point.filter_mm == filter_mm;
+                of_run.iter().rfind(|setting| is_here(setting.point)).map_or_else(String::new, |setting| setting.cell())
+            };
+            rows.extend(iterations.into_iter().map(|iteration| {
+                let first = beta.map(ToString::to_string).into_iter().chain([iteration.to_string()]);
+                first.chain(filters.iter().map(|filter_mm| cell(iteration, *filter_mm))).collect()
+            }));
+        }
         let filter = |mm: &f64| if *mm == 0.0 { "none".to_owned() } else { format!("{mm} mm") };
         TextTable {
             title: format!("Recovery coefficients against {}", self.standard.title),
-            words: vec!["iteration".into()],
+            words: has_beta.then(|| "β".to_owned()).into_iter().chain(["iteration".to_owned()]).collect(),
             groups: vec![("post-filter, FWHM".into(), filters.iter().map(filter).collect())],
-            rows: iterations.into_iter().map(row).collect(),
+            rows,
             remarks: [
                 vec!["Cells: 'complies' and the root mean square of the distances from the middles of the bands, in half widths; or the \
                  coefficient farthest outside its band, with its distance from the limit."
@@ -214,30 +253,15 @@ impl<'a> RecoverySearch<'a> {
         }
     }
 
-    /// Returns the text of a setting.
-    fn cell(&self, index: usize) -> String {
-        let Some(verdict) = &self.verdicts[index] else { return "–".into() };
-        if verdict.complies() {
-            return format!("complies {:.2}", verdict.rms());
-        }
-        verdict.worst().map_or_else(String::new, |worst| {
-            format!("{} mm {} {:+.2}", worst.diameter_mm, worst.quantity.label(), worst.excess())
-        })
-    }
-
     /// Describes the result in a sentence with the recommended setting.
     pub fn sentence(&self) -> String {
         let title = &self.standard.title;
-        let num = self.verdicts.iter().flatten().filter(|verdict| verdict.complies()).count();
+        let num = self.num_compliant();
         let Some((index, complies)) = self.best else {
             return format!("{title}: no setting was measured.");
         };
-        let (RecoveryPoint { iteration, filter_mm, .. }, verdict) = (&self.points[index], self.verdicts[index].as_ref());
-        let setting = match filter_mm {
-            0.0 => format!("iteration {iteration} without post-filter"),
-            mm => format!("iteration {iteration} with a post-filter of {mm} mm"),
-        };
-        let settings = counted(self.points.len(), "setting");
+        let (setting, verdict) = (self.settings[index].text(), self.settings[index].verdict.as_ref());
+        let settings = counted(self.settings.len(), "setting");
         if complies {
             let rms = verdict.map_or(f64::NAN, Verdict::rms);
             return format!(
@@ -249,11 +273,26 @@ impl<'a> RecoverySearch<'a> {
         format!("{title}: none of {settings} complies. Nearest: {setting} ({worst}).")
     }
 
+    /// Describes the recommended or nearest setting in a phrase.
+    pub fn advice(&self) -> String {
+        let settings = counted(self.settings.len(), "setting");
+        match self.best.map(|(index, complies)| (self.settings[index].text(), complies)) {
+            None => "No setting was measured".into(),
+            Some((setting, true)) => format!("Recommended: {setting} ({} of {settings} comply)", self.num_compliant()),
+            Some((setting, false)) => format!("Nearest: {setting} (none of {settings} complies)"),
+        }
+    }
+
+    fn num_compliant(&self) -> usize {
+        self.settings.iter().filter_map(|setting| setting.verdict.as_ref()).filter(|verdict| verdict.complies()).count()
+    }
+
     /// Returns the settings as JSON. Coefficients are fractions, distances half widths.
     pub fn json(&self) -> Value {
-        let setting = |(point, verdict): (&RecoveryPoint, &Option<Verdict>)| {
+        let setting = |Setting { beta, point, verdict }: &Setting| {
             let worst = verdict.as_ref().filter(|verdict| !verdict.complies()).and_then(Verdict::worst);
             json!({
+                "beta": beta,
                 "iteration": point.iteration,
                 "post_filter_mm": point.filter_mm,
                 "complies": verdict.as_ref().map(Verdict::complies),
@@ -265,18 +304,19 @@ impl<'a> RecoverySearch<'a> {
                 "problem": point.outcome.as_ref().err().map(|problem| &problem.text),
             })
         };
-        let recommended = self.recommended();
+        let recommended = |Setting { beta, point, .. }: &Setting| json!({ "beta": beta, "iteration": point.iteration, "post_filter_mm": point.filter_mm });
         json!({
             "standard": self.standard,
             "sentence": self.sentence(),
-            "recommended": recommended.map(|point| json!({ "iteration": point.iteration, "post_filter_mm": point.filter_mm })),
-            "settings": self.points.iter().zip(&self.verdicts).map(setting).collect::<Vec<_>>(),
+            "recommended": self.recommended_setting().map(recommended),
+            "settings": self.settings.iter().map(setting).collect::<Vec<_>>(),
         })
     }
 
     /// Returns the titles of the columns of [`RecoverySearch::csv_rows`].
     pub fn csv_titles() -> Vec<String> {
-        let first = ["standard", "iteration", "post_filter_mm", "complies", "num_outside", "rms_deviation", "largest_deviation"];
+        let first =
+            ["standard", "beta", "iteration", "post_filter_mm", "complies", "num_outside", "rms_deviation", "largest_deviation"];
         let coefficients = QUANTITIES.iter().flat_map(|quantity| {
             SPHERE_DIAMETERS_MM.iter().map(move |diameter_mm| format!("{}_{diameter_mm}_mm", quantity.key()))
         });
@@ -285,10 +325,11 @@ impl<'a> RecoverySearch<'a> {
 
     /// Returns a row for each setting; coefficients that were not measured are empty.
     pub fn csv_rows(&self) -> Vec<Vec<String>> {
-        let row = |(point, verdict): (&RecoveryPoint, &Option<Verdict>)| {
+        let row = |Setting { beta, point, verdict }: &Setting| {
             let number = |of: &dyn Fn(&Verdict) -> String| verdict.as_ref().map_or_else(String::new, of);
             let first = [
                 self.standard.name.clone(),
+                beta.map_or_else(String::new, ToString::to_string),
                 point.iteration.to_string(),
                 point.filter_mm.to_string(),
                 number(&|verdict| verdict.complies().to_string()),
@@ -307,7 +348,30 @@ impl<'a> RecoverySearch<'a> {
             let problem = point.outcome.as_ref().err().map_or_else(String::new, |problem| problem.text.clone());
             first.into_iter().chain(coefficients).chain([problem]).collect()
         };
-        self.points.iter().zip(&self.verdicts).map(row).collect()
+        self.settings.iter().map(row).collect()
+    }
+}
+
+impl Setting<'_> {
+    /// Returns the text of a cell of the table.
+    fn cell(&self) -> String {
+        let Some(verdict) = &self.verdict else { return "–".into() };
+        if verdict.complies() {
+            return format!("complies {:.2}", verdict.rms());
+        }
+        verdict.worst().map_or_else(String::new, |worst| {
+            format!("{} mm {} {:+.2}", worst.diameter_mm, worst.quantity.label(), worst.excess())
+        })
+    }
+
+    /// Describes the setting: "β 0.1, iteration 3 with a post-filter of 5 mm".
+    fn text(&self) -> String {
+        let RecoveryPoint { iteration, filter_mm, .. } = self.point;
+        let beta = self.beta.map_or_else(String::new, |beta| format!("β {beta}, "));
+        match filter_mm {
+            0.0 => format!("{beta}iteration {iteration} without post-filter"),
+            mm => format!("{beta}iteration {iteration} with a post-filter of {mm} mm"),
+        }
     }
 }
 
@@ -361,6 +425,7 @@ mod tests {
             sentence.starts_with("EARL 18F-1: 5 of 120 settings comply. Recommended: iteration 2 without post-filter,"),
             "{sentence}"
         );
+        assert_eq!(search.advice(), "Recommended: iteration 2 without post-filter (5 of 120 settings comply)");
         let table = search.table();
         assert_eq!((table.rows.len(), table.groups[0].1.as_slice()), (60, &["none".to_owned(), "5 mm".to_owned()][..]));
         assert_eq!(table.rows[0], ["1", "–", "–"]);
@@ -368,10 +433,29 @@ mod tests {
         assert!(table.rows[9][1].starts_with("37 mm A50 +0."), "{:?}", table.rows[9]);
         let (titles, rows) = (RecoverySearch::csv_titles(), search.csv_rows());
         assert!(rows.len() == 120 && rows.iter().all(|row| row.len() == titles.len()));
-        assert_eq!((rows[0].last().map(String::as_str), rows[2][3].as_str()), (Some("no spheres"), "true"));
+        assert_eq!((rows[0].last().map(String::as_str), rows[2][4].as_str()), (Some("no spheres"), "true"));
         let json = search.json();
         assert_eq!((&json["recommended"]["iteration"], &json["settings"][0]["problem"]), (&2.into(), &"no spheres".into()));
         assert!(json["settings"][0]["complies"].is_null() && json["settings"][2]["complies"] == true);
+    }
+
+    #[test]
+    fn the_best_setting_is_that_of_all_strengths() {
+        let earl = find("earl-18f-1").unwrap();
+        let run = |beta: Strength, factor: f64| {
+            let point = |iteration: usize| RecoveryPoint { iteration, filter_mm: 0.0, outcome: Ok(recovery(factor)) };
+            RecoveryRun { beta: Some(beta), points: [1, 2].map(point).into() }
+        };
+        let runs = [run(Strength::Number(0.5), 1.02), run(Strength::Number(0.05), 1.0), run(Strength::Name("auto".into()), 2.0)];
+        let search = RecoverySearch::of_runs(&runs, earl);
+        assert!(search.sentence().contains(": 4 of 6 settings comply. Recommended: β 0.05, iteration 1 without"));
+        let table = search.table();
+        assert_eq!(table.words, ["β", "iteration"]);
+        let first: Vec<[&str; 2]> = table.rows.iter().map(|row| [row[0].as_str(), row[1].as_str()]).collect();
+        assert_eq!(first, [["0.5", "1"], ["0.5", "2"], ["0.05", "1"], ["0.05", "2"], ["auto", "1"], ["auto", "2"]]);
+        let json = search.json();
+        assert_eq!((&json["recommended"]["beta"], &json["settings"][5]["beta"]), (&0.05.into(), &"auto".into()));
+        assert_eq!((search.csv_rows()[2][1].as_str(), search.csv_rows()[4][1].as_str()), ("0.05", "auto"));
     }
 
     #[test]

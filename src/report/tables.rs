@@ -41,8 +41,8 @@ impl Tables {
             text += &format!("\n{table}");
         }
         if num_missing > 0 {
-            text +=
-                &format!("\n{num_missing} measurements have not been made yet: the tables above lack what depends on them.\n");
+            let outcome = if self.text.is_empty() { "there is no table" } else { "the tables above lack what depends on them" };
+            text += &format!("\n{num_missing} measurements have not been made yet: {outcome}.\n");
         }
         for figure in figures {
             text += &format!("\n{figure}\n");

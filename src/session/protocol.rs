@@ -167,25 +167,26 @@ pub enum EventKind {
         /// Settings that were not measured before.
         points: Vec<RecoveryPoint>,
     },
+    /// Standard deviation of each voxel between the replicates of an image.
+    Deviation(DeviationUpdate),
     /// The run was set up. (These variants are last: they are not serialised, and must not change the numbers of the others.)
     #[serde(skip)]
     Started(Box<StartInfo>),
-    /// Standard deviation of each voxel, which stays on this host.
-    #[serde(skip)]
-    Deviation(DeviationUpdate),
-    /// The images of all radicals of an iterate; they stay on this host.
+    /// The images of all radicals of an iterate, which stay on this host.
     #[serde(skip)]
     Radicals(Vec<Volume>),
 }
 
 /// Standard deviation of each voxel between the replicates of an image.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct DeviationUpdate {
     /// Numbers of the image.
     pub id: IterateId,
     /// Width of the filter of the replicates, mm.
     pub post_filter_fwhm_mm: Option<f64>,
-    /// Standard deviations in the unit of the image; `None` if the image has no replicates.
+    /// Standard deviations in the unit of the image; `None` if the image has no replicates. (Not serialised: a server sends them as
+    /// an image.)
+    #[serde(skip)]
     pub volume: Option<Arc<Volume>>,
 }
 

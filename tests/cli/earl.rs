@@ -87,7 +87,51 @@ fn without_a_setting_that_complies_the_nearest_is_named_and_the_command_fails() 
     assert_eq!(output.status.code(), Some(1), "{errors}");
     assert!(text.contains("High peaks: none of 1 setting complies. Nearest: iteration 1 with a post-filter of 8 mm ("), "{text}");
     assert!(errors.contains("no setting complies with High peaks; try other iterations (--iterations)"), "{errors}");
-    assert!(std::fs::read_to_string(at.join("all.csv")).unwrap().lines().nth(1).unwrap().starts_with("high,1,8,false,6,"));
+    assert!(std::fs::read_to_string(at.join("all.csv")).unwrap().lines().nth(1).unwrap().starts_with("high,,1,8,false,6,"));
+}
+
+#[test]
+fn every_strength_of_the_penalty_has_its_run_and_one_setting_of_all_is_recommended() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_scan(&at.join("scan.hs"));
+    let run = "--algorithm svrg --kappa none --subsets 10 --filters-mm 0,9 --device cpu";
+    let text = done(at, &words(&format!("earl scan.hs --ratio 4 {run} --iterations 2 --beta 1,0,1 -o all.csv -o all.json")));
+    let all: Value = serde_json::from_str(&std::fs::read_to_string(at.join("all.json")).unwrap()).unwrap();
+    let earl = &all["standards"][0];
+    let settings = earl["settings"].as_array().unwrap();
+    let numbers: Vec<(f64, u64, f64)> = settings
+        .iter()
+        .map(|s| (s["beta"].as_f64().unwrap(), s["iteration"].as_u64().unwrap(), s["post_filter_mm"].as_f64().unwrap()))
+        .collect();
+    let of_strength = |beta: f64| [(beta, 1, 0.0), (beta, 1, 9.0), (beta, 2, 0.0), (beta, 2, 9.0)];
+    assert_eq!(numbers, [of_strength(1.0), of_strength(0.0)].concat());
+    // The penalty smooths: less of the maximum of the smallest sphere.
+    let max = |setting: &Value| setting["spheres"][0]["max"].as_f64().unwrap();
+    assert!(max(&settings[2]) < 0.95 * max(&settings[6]), "{} {}", max(&settings[2]), max(&settings[6]));
+    let complying = settings.iter().filter(|s| s["complies"] == true);
+    let best = complying.min_by(|a, b| a["rms_deviation"].as_f64().unwrap().total_cmp(&b["rms_deviation"].as_f64().unwrap()));
+    let (best, recommended) = (best.expect("a setting complies"), &earl["recommended"]);
+    for key in ["beta", "iteration", "post_filter_mm"] {
+        assert_eq!(recommended[key], best[key]);
+    }
+    assert!(
+        earl["sentence"].as_str().unwrap().contains(&format!("Recommended: β {}, iteration {}", best["beta"], best["iteration"]))
+    );
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    for [beta, iteration] in [["1", "1"], ["1", "2"], ["0", "1"], ["0", "2"]] {
+        assert!(rows.iter().any(|row| row.starts_with(&[beta, iteration])), "{text}");
+    }
+    // A run of its own has the same numbers.
+    tomoscope(at, &words(&format!("earl scan.hs --ratio 4 {run} --iterations 1 --beta 0 -o alone.csv")));
+    let [all, alone] = ["all.csv", "alone.csv"].map(|name| std::fs::read_to_string(at.join(name)).unwrap());
+    assert_eq!(all.lines().skip(5).take(2).collect::<Vec<_>>(), alone.lines().skip(1).collect::<Vec<_>>());
+    // Only a penalised algorithm has strengths, and `reconstruct` has one.
+    assert!(
+        refused(at, 2, &words("earl scan.hs --ratio 4 --beta 0.1,0.2")).contains("--beta goes with --algorithm svrg or bsrem")
+    );
+    assert!(refused(at, 2, &words("earl scan.hs --ratio 4 --algorithm svrg --beta 0.1,strong")).contains("or auto"));
+    refused(at, 2, &words("reconstruct scan.hs -o image.nii --algorithm svrg --beta 0.1,0.2"));
 }
 
 #[test]

@@ -65,8 +65,8 @@ fn a_strength_that_the_run_finds_is_printed_and_in_the_record() {
     let middle = image.values.slice(ndarray::s![nz / 2 - 2..nz / 2 + 3, ny / 2 - 4..ny / 2 + 5, nx / 2 - 4..nx / 2 + 5]);
     let part = strength / f64::from(middle.mean().unwrap());
     assert!((0.004..0.0065).contains(&part), "{part}");
-    let told = refused(at, 2, &["reconstruct", "scan.hs", "-o", "b.nii", "--algorithm", "svrg", "--beta", "strong"]);
-    assert!(told.contains("or auto"), "{told}");
+    let message = refused(at, 2, &["reconstruct", "scan.hs", "-o", "b.nii", "--algorithm", "svrg", "--beta", "strong"]);
+    assert!(message.contains("or auto"), "{message}");
 }
 
 #[test]
@@ -84,10 +84,10 @@ fn kappa_of_a_file_has_the_grid_of_the_image() {
     assert_ne!(of_file, of_ones);
     let record: Value = serde_json::from_str(&std::fs::read_to_string(at.join("of-file.nii.json")).unwrap()).unwrap();
     assert_eq!(record["algorithm"]["kappa"], "file");
-    let told = refused(at, 1, &format!("{svrg} coarse.nii -o b.nii").split(' ').collect::<Vec<_>>());
-    assert!(told.contains("κ of the file has 24 × 24 × 8 voxels"), "{told}");
-    let told = refused(at, 1, &format!("{svrg} file -o b.nii").split(' ').collect::<Vec<_>>());
-    assert!(told.contains("choose --kappa FILE, auto or none"), "{told}");
+    let message = refused(at, 1, &format!("{svrg} coarse.nii -o b.nii").split(' ').collect::<Vec<_>>());
+    assert!(message.contains("κ of the file has 24 × 24 × 8 voxels"), "{message}");
+    let message = refused(at, 1, &format!("{svrg} file -o b.nii").split(' ').collect::<Vec<_>>());
+    assert!(message.contains("choose --kappa FILE, auto or none"), "{message}");
     refused(at, 1, &format!("{svrg} nowhere.nii -o b.nii").split(' ').collect::<Vec<_>>());
 }
 

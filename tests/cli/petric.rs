@@ -12,7 +12,10 @@ const TWIN: [&str; 7] = ["simulate", "--petric", "twin", "--counts", "3e5", "--s
 #[test]
 fn a_twin_has_the_files_of_petric_in_the_units_of_stir() {
     let temporary = tempfile::tempdir().unwrap();
-    done(temporary.path(), &TWIN);
+    let text = done(temporary.path(), &TWIN);
+    for content in ["attenuation factors", "start image: 2 iterations of OSEM", "in the units of STIR; --beta "] {
+        assert!(text.contains(content), "{text}");
+    }
     let folder = temporary.path().join("twin");
     // The background is inside the factors: the same scan by the usual names has m times as much.
     let inside = |inside: bool| {
@@ -62,8 +65,8 @@ fn a_folder_opens_as_a_study_with_its_start_and_its_penalty_and_names_missing_fi
     let difference = differences.fold(0.0, f32::max);
     assert!(difference < 1e-4 * largest, "{difference} {largest}");
     let arguments = ["reconstruct", "twin", "-o", "e.hv", "--iterations", "1", "--image", "20,20,7"];
-    let told = refused(temporary.path(), 1, &arguments);
-    assert!(told.contains("κ of the file has"), "{told}");
+    let message = refused(temporary.path(), 1, &arguments);
+    assert!(message.contains("κ of the file has"), "{message}");
     // The prompts are the folder.
     done(temporary.path(), &["reconstruct", "twin/prompts.hs", "-o", "b.hv", "--iterations", "1"]);
     let [a, b] = ["a.v", "b.v"].map(|name| fs::read(temporary.path().join(name)).unwrap());
@@ -75,15 +78,15 @@ fn a_folder_opens_as_a_study_with_its_start_and_its_penalty_and_names_missing_fi
     }
     let arguments = ["reconstruct", "twin", "-o", "d.hv", "--iterations", "1"];
     let output = super::tomoscope(temporary.path(), &arguments);
-    let told = String::from_utf8(output.stderr).unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
     for name in ["no penalisation_factor.txt", "no additive_term.hs"] {
-        assert!(output.status.success() && told.contains(name), "{told}");
+        assert!(output.status.success() && message.contains(name), "{message}");
     }
     fs::write(temporary.path().join("twin/penalisation_factor.txt"), "strong").unwrap();
-    let told = refused(temporary.path(), 1, &arguments);
-    assert!(told.contains("penalisation_factor.txt") && told.contains("'strong'"), "{told}");
-    let told = refused(temporary.path(), 2, &TWIN);
-    assert!(told.contains("contains a data set already"), "{told}");
+    let message = refused(temporary.path(), 1, &arguments);
+    assert!(message.contains("penalisation_factor.txt") && message.contains("'strong'"), "{message}");
+    let message = refused(temporary.path(), 2, &TWIN);
+    assert!(message.contains("contains a data set already"), "{message}");
 }
 
 #[test]
@@ -108,6 +111,6 @@ fn svrg_reaches_the_thresholds_of_a_twin_within_ten_epochs() {
     // Another objective.
     assert_eq!(epochs("OSEM (no penalty)", "objective"), None, "{text}");
     assert_eq!(epochs("OSEM (no penalty)", "all"), None, "{text}");
-    let told = refused(temporary.path(), 1, &["reproduce", "petric", "tables", "--quick", "-o", "others"]);
-    assert!(told.contains("is no data set of PETRIC"), "{told}");
+    let message = refused(temporary.path(), 1, &["reproduce", "petric", "tables", "--quick", "-o", "others"]);
+    assert!(message.contains("is no data set of PETRIC"), "{message}");
 }

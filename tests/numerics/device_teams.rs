@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use tomoscope::algebra::PeerGroup;
 use tomoscope::cuda::{AxialRuns, BinDriven, CudaBackend, EventLines, PaperTubes, Tubes, devices};
-use tomoscope::data::{CountRates, Counts, EventList, Events, Michelogram, ScanTime, Study, Volume};
+use tomoscope::data::{Counts, Events, Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, EventOrder, EventProjector, Siddon, Subset, ViewProjector};
-use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
     AlgorithmChoice, Cache, DeviceChoice, GpuSet, Job, ProjectorChoice, RunSettings, default_list_settings, default_settings,
     prepare_with,
@@ -20,7 +19,7 @@ use tomoscope::task::Task;
 
 use super::device::{assert_same_bits, device};
 use super::events::{Tof, crowded_events, detectors, pair_rays, random_events, tof};
-use super::support::{forward, geometry, noise, random_volume, relative};
+use super::support::{forward, geometry, noise, random_volume, relative, simulated_list};
 use super::teams::scanner_of_tubes;
 
 fn grid() -> Grid {
@@ -276,21 +275,8 @@ fn counts_and_lists_are_shared_out_among_the_cards_that_are_asked_for() {
             Job::of(&study, settings)
         });
     }
-    let scanner = &geometry("small");
     for tof_fwhm_mm in [None, Some(60.0)] {
-        let options =
-            ListSimulation { counts: 2e5, attenuation: false, seed: 2, duration_secs: 5.0, tof_fwhm_mm, randoms_fraction: 0.2 };
-        let simulated = simulate_list(&by_name("cylinder", scanner).unwrap(), scanner, &options, &Task::new()).unwrap().measured;
-        let list = EventList {
-            facts: simulated.facts,
-            prompts: Arc::new(simulated.events.prompts),
-            delayeds: Arc::default(),
-            total_additive: 0.0,
-            time: ScanTime::default(),
-            rates: CountRates::default(),
-            frame_ms: None,
-            elsewhere: None,
-        };
+        let list = simulated_list(2e5, 2, tof_fwhm_mm, 0.2);
         let (study, settings) = (Arc::new(Study::new("list", list.clone())), default_list_settings(&list).unwrap());
         assert_one(|device, accumulation| {
             let settings =

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use tomoscope::data::{Attenuation, AttenuationMap, CountRates, EventList, ListMetadata, ScanTime, Study, Volume};
+use tomoscope::data::{Attenuation, AttenuationMap, EventList, ListMetadata, Study, Volume};
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{AlgorithmChoice, Cache, DeviceChoice, Job, Rays, default_list_settings, prepare_with};
 use tomoscope::scanner::find;
 use tomoscope::task::Task;
+
+use super::support::list_of_prompts;
 
 /// Mean of the voxels between two distances from the axis, in the middle slices.
 fn mean_between(volume: &Volume, mm: [f64; 2]) -> f64 {
@@ -57,18 +59,7 @@ fn a_cylinder_of_water_is_flat_with_the_map_of_its_attenuation_alone() {
     let map = Attenuation::Maps(vec![Arc::new(AttenuationMap { file: "mu.nii".into(), per_mm, ct: None })]);
     let image = |attenuation: Attenuation, rays: Rays| {
         let facts = Arc::new(ListMetadata { attenuation, ..(*simulated.facts).clone() });
-        let (prompts, rates) = (Arc::clone(&prompts), CountRates::default());
-        let list = EventList {
-            facts,
-            prompts,
-            delayeds: Arc::default(),
-            total_additive: 0.0,
-            time: ScanTime::default(),
-            rates,
-            frame_ms: None,
-            elsewhere: None,
-        };
-        reconstructed(list, rays)
+        reconstructed(list_of_prompts(facts, Arc::clone(&prompts)), rays)
     };
     let radius = (truth.as_slice().iter().filter(|value| **value > 0.0).count() as f64 / truth.grid.size[2] as f64
         * truth.grid.voxel_mm[0]

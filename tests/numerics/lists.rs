@@ -6,21 +6,18 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tomoscope::data::{
-    CountRates, EventList, Events, Fingerprint, ListMetadata, PairEfficiency, ScanTime, Study, TofMeasurement, Volume,
-};
+use tomoscope::data::{EventList, Events, Fingerprint, ListMetadata, PairEfficiency, Study, TofMeasurement, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
-use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
     AlgorithmChoice, BETA, Cache, DeviceChoice, Job, ListSelection, Parameters, Rays, RunSettings, SensitivitySettings,
     default_list_settings, list_sensitivity, list_study, prepare_with,
 };
-use tomoscope::scanner::{Detectors, PairRays, find};
+use tomoscope::scanner::{Detectors, PairRays};
 use tomoscope::task::Task;
 
 use super::data::data_file;
-use super::support::{geometry, relative};
+use super::support::{geometry, list_of_prompts, relative, simulated_list};
 
 /// A file of the study and the options that it needs, or `None` where there is no data folder.
 pub fn ring_file(file: &str) -> Option<(PathBuf, ListOptions)> {
@@ -104,19 +101,8 @@ fn one_scan_in_three_formats_is_one_list_and_one_image() {
         // Only PETSIRD states where its bins end.
         let tof = list.facts.tof.clone().map(|tof| TofMeasurement { window_mm: [-1e4, 1e4], ..tof });
         let facts = ListMetadata { efficiency: None, sampling: None, tof, ..(*list.facts).clone() };
-        Study::new(
-            "plain",
-            EventList {
-                facts: Arc::new(facts),
-                prompts: Arc::new(prompts),
-                delayeds: Arc::default(),
-                total_additive: 0.0,
-                time: list.time,
-                rates: list.rates,
-                frame_ms: None,
-                elsewhere: None,
-            },
-        )
+        let plain = list_of_prompts(Arc::new(facts), Arc::new(prompts));
+        Study::new("plain", EventList { time: list.time, rates: list.rates, ..plain })
     };
     let [one, castor, yrt] = [petsird, castor, yrt].map(|study| reconstructed(plain(study), 5).0);
     for other in [castor, yrt] {
@@ -158,20 +144,7 @@ fn write_histogram(list: &EventList, folder: &Path) -> PathBuf {
 
 #[test]
 fn a_histogram_of_all_pairs_is_the_image_of_its_events() {
-    let scanner = &find("small").unwrap().geometry;
-    let options =
-        ListSimulation { counts: 3e4, attenuation: false, seed: 2, duration_secs: 5.0, tof_fwhm_mm: None, randoms_fraction: 0.0 };
-    let simulated = simulate_list(&by_name("cylinder", scanner).unwrap(), scanner, &options, &Task::new()).unwrap().measured;
-    let list = EventList {
-        facts: simulated.facts,
-        prompts: Arc::new(simulated.events.prompts),
-        delayeds: Arc::default(),
-        total_additive: 0.0,
-        time: ScanTime::default(),
-        rates: CountRates::default(),
-        frame_ms: None,
-        elsewhere: None,
-    };
+    let list = simulated_list(3e4, 2, None, 0.0);
     let folder = tempfile::tempdir().unwrap();
     let path = write_histogram(&list, folder.path());
     let histogram = list_study(&path, &ListOptions::default(), &ListSelection::default(), &Task::new()).unwrap();
@@ -190,20 +163,7 @@ fn a_histogram_of_all_pairs_is_the_image_of_its_events() {
 
 #[test]
 fn kappa_of_events_adds_up_to_their_number() {
-    let scanner = &find("small").unwrap().geometry;
-    let options =
-        ListSimulation { counts: 2e4, attenuation: false, seed: 5, duration_secs: 5.0, tof_fwhm_mm: None, randoms_fraction: 0.0 };
-    let simulated = simulate_list(&by_name("cylinder", scanner).unwrap(), scanner, &options, &Task::new()).unwrap().measured;
-    let list = EventList {
-        facts: simulated.facts,
-        prompts: Arc::new(simulated.events.prompts),
-        delayeds: Arc::default(),
-        total_additive: 0.0,
-        time: ScanTime::default(),
-        rates: CountRates::default(),
-        frame_ms: None,
-        elsewhere: None,
-    };
+    let list = simulated_list(2e4, 5, None, 0.0);
     let num_events = list.prompts.len() as f64;
     let settings = coarse_settings(&list);
     let study = Study::new("list", list);

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::{Backend, Host};
-use tomoscope::data::{Counts, Michelogram, ReferenceSpectrum, Sweep, SweepKind, Unit, Volume};
+use tomoscope::data::{
+    CountRates, Counts, EventList, Events, ListMetadata, Michelogram, ReferenceSpectrum, ScanTime, Sweep, SweepKind, Unit, Volume,
+};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{read_projections, read_volume};
 use tomoscope::measure::relative_difference;
 use tomoscope::operator::{Accumulation, FilteredProjections, PlaneBackprojector, Subset, ViewProjector, backproject_plain};
+use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::scanner::{self, InPlane, ScanGeometry, Segment};
 use tomoscope::task::Task;
 
@@ -24,6 +27,28 @@ pub fn noise(seed: u32, len: usize) -> Vec<f32> {
             state as f32 / u32::MAX as f32
         })
         .collect()
+}
+
+/// Returns list-mode data of prompts alone: no delayed coincidences, times or rates of the scan.
+pub fn list_of_prompts(facts: Arc<ListMetadata>, prompts: Arc<Events>) -> EventList {
+    EventList {
+        facts,
+        prompts,
+        delayeds: Arc::default(),
+        total_additive: 0.0,
+        time: ScanTime::default(),
+        rates: CountRates::default(),
+        frame_ms: None,
+        elsewhere: None,
+    }
+}
+
+/// Returns the prompts of a simulated scan of 5 s: the cylinder in the small scanner, without attenuation.
+pub fn simulated_list(counts: f64, seed: u64, tof_fwhm_mm: Option<f64>, randoms_fraction: f64) -> EventList {
+    let scanner = &geometry("small");
+    let options = ListSimulation { counts, attenuation: false, seed, duration_secs: 5.0, tof_fwhm_mm, randoms_fraction };
+    let simulated = simulate_list(&by_name("cylinder", scanner).unwrap(), scanner, &options, &Task::new()).unwrap().measured;
+    list_of_prompts(simulated.facts, Arc::new(simulated.events.prompts))
 }
 
 /// ‖a − b‖ / ‖b‖; fails where b is all zero.

@@ -8,10 +8,11 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use tomoscope::data::RoiRole;
 use tomoscope::io::recovery::find;
-use tomoscope::measure::nema::{RecoveryPoint, best_setting, verdicts};
+use tomoscope::measure::nema::{RecoveryPoint, Verdict, best_setting};
 use tomoscope::ui::{App, Source};
 
 use super::nema_scan::write_scan;
+use super::regions::enter;
 use super::{click, renderer, wait_for, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
@@ -35,7 +36,7 @@ fn load_bands(harness: &mut Harness<'_, App>, current: &str, path: &Path) {
 fn the_map_of_recovery_has_every_iteration_and_shows_a_clicked_setting() {
     let Some(renderer) = renderer() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let [scan, toml, bands] = ["iq.hs", "rois.toml", "bands.toml"].map(|name| folder.path().join(name));
+    let [scan, bands] = ["iq.hs", "bands.toml"].map(|name| folder.path().join(name));
     write_scan(&scan);
     let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::file(scan));
     wait_for(&mut harness, "the end of the run", App::is_run_over);
@@ -49,19 +50,23 @@ fn the_map_of_recovery_has_every_iteration_and_shows_a_clicked_setting() {
     harness.get_by_label_contains("need the true activity ratio of the six hot spheres");
     assert!(harness.state().live().recovery.points.is_empty());
 
-    // With the ratio, every iteration is measured after every filter.
-    let mut rois = harness.state().document().rois.clone();
-    rois.iter_mut().filter(|roi| roi.role == RoiRole::Hot).for_each(|roi| roi.activity_ratio = Some(4.0));
-    tomoscope::io::rois::write_rois(&toml, &rois).unwrap();
-    click(&mut harness, "Regions");
-    click(&mut harness, "Load…");
-    choose_file(&mut harness, &toml);
-    click(&mut harness, "EARL");
+    // With the ratio, which the tab sets for all six, every iteration is measured after every filter.
+    let ratios = |harness: &Harness<'_, App>| -> Vec<Option<f64>> {
+        let hot = harness.state().document().rois.iter().filter(|roi| roi.role == RoiRole::Hot);
+        hot.map(|roi| roi.activity_ratio).collect()
+    };
+    for (typed, expected) in [("much", None), ("4", Some(4.0))] {
+        enter(&mut harness, "True ratio", typed);
+        assert_eq!(ratios(&harness), [expected; 6]);
+    }
+    assert!(harness.state().notices().texts().any(|text| text.contains("true ratio: 'much' is not a number")));
     let num = NUM_FILTERS * harness.state().live().target;
     wait_for(&mut harness, "the map", |app| app.live().recovery.points.len() == num);
     let points: Vec<RecoveryPoint> = harness.state().live().recovery.points.clone();
-    let verdicts = verdicts(&points, find("earl-18f-1").unwrap());
-    let (best, true) = best_setting(&verdicts).unwrap() else { panic!("nothing complies") };
+    let earl = find("earl-18f-1").unwrap();
+    let verdicts: Vec<Option<Verdict>> =
+        points.iter().map(|point| Some(Verdict::of(point.outcome.as_ref().ok()?, earl))).collect();
+    let (best, true) = best_setting(verdicts.iter().map(Option::as_ref)).unwrap() else { panic!("nothing complies") };
     let RecoveryPoint { iteration, filter_mm, .. } = points[best];
     harness.run_steps(3);
     assert!(filter_mm > 0.0);
@@ -91,7 +96,7 @@ fn the_map_of_recovery_has_every_iteration_and_shows_a_clicked_setting() {
     std::fs::write(&bands, text).unwrap();
     load_bands(&mut harness, "EARL 18F-1", &bands);
     harness.get_by_label("Standard: High");
-    harness.get_by_label_contains(&format!("High: none of {num} settings complies."));
+    harness.get_by_label_contains(&format!("(none of {num} settings complies)"));
     // The coefficients are the same: nothing is measured again.
     assert_eq!(harness.state().live().recovery.points, points);
 }

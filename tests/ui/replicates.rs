@@ -38,6 +38,7 @@ fn a_run_with_replicates_has_error_bars_in_table_curves_and_slices() {
         assert!(band.points.len() == 8 && band.points.iter().all(|[_, _, sd]| *sd > 0.0), "{band:?}");
     }
     click(&mut harness, "Contrast");
+    click(&mut harness, "Curves: Recovery");
     click(&mut harness, "Mean ± SD");
     harness.get_by_label("Plot: means");
     // The table has the standard deviation of the mean.

@@ -1,8 +1,9 @@
-//! `tomoscope earl SCAN`: reconstructs a scan of the body phantom, and finds the iterations and post-filters whose images comply
-//! with a standard of recovery coefficients.
+//! `tomoscope earl SCAN`: reconstructs a scan of the body phantom, and finds the strengths of the penalty, iterations and
+//! post-filters whose images comply with a standard of recovery coefficients.
 
 mod options;
 mod run;
+mod strengths;
 
 pub use options::{EarlOptions, OTHERS};
 pub use run::run;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::strengths::Strengths;
 use crate::cli::reconstruct::options::ReconstructOptions;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::options::{not_negative, number};
@@ -69,6 +70,10 @@ pub struct EarlOptions {
 
     #[command(flatten)]
     pub each: ReconstructOptions,
+
+    // (Last: changes an option of the reconstruction.)
+    #[command(flatten)]
+    pub strengths: Strengths,
 }
 
 fn hot_ratio(text: &str) -> Result<f64, String> {

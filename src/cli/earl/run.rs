@@ -1,4 +1,5 @@
-//! The reconstruction, which measures the image of every full iteration after every post-filter, and the tables.
+//! The reconstructions, one for each strength of the penalty, which measure the image of every full iteration after every
+//! post-filter, and the tables.
 
 use std::path::Path;
 
@@ -15,8 +16,8 @@ use crate::data::RecoveryStandard;
 use crate::data::nema::SPHERE_DIAMETERS_MM;
 use crate::io::{IoError, write_whole};
 use crate::measure::nema::{NemaError, RecoveryPoint, Verdict};
-use crate::plan::DataKind;
-use crate::report::RecoverySearch;
+use crate::plan::{BETA, DataKind, Value};
+use crate::report::{RecoveryRun, RecoverySearch};
 use crate::session::{IterateUpdate, RecoveryQuery, Trace};
 
 /// Reconstructs, measures and prints.
@@ -39,28 +40,55 @@ pub fn run(options: &EarlOptions) -> CliResult<Done> {
     let (job, ..) = job(&each, data)?;
     notices::print(job.subset_notice().as_slice());
     let runner = JobRunner::open(&each, &job, trace)?;
-    let mut points = Vec::new();
-    let mut observer = |frame: &IterateUpdate| measure(frame, &query, &standards, &mut points);
-    let ended = runner.run_observed(&each, job, None, None, Some(&mut observer))?;
-    let searches: Vec<RecoverySearch> = standards.iter().map(|standard| RecoverySearch::new(&points, standard)).collect();
+    let mut runs = Vec::new();
+    let mut done = Done::Complete;
+    let mut is_interrupted = false;
+    for beta in strengths(options) {
+        let mut job = job.clone();
+        if let Some(beta) = &beta {
+            job.settings.parameters.set(&BETA, Some(beta.clone()));
+            remark!("β {beta}");
+        }
+        let mut points = Vec::new();
+        let mut observer = |frame: &IterateUpdate| measure(frame, &query, &standards, &mut points);
+        let ended = runner.run_observed(&each, job, None, None, Some(&mut observer))?;
+        runs.push(RecoveryRun { beta, points });
+        is_interrupted = ended == Ended::Interrupted;
+        if done == Done::Complete {
+            done = ended.into();
+        }
+        if is_interrupted {
+            break;
+        }
+    }
+    let searches: Vec<RecoverySearch> = standards.iter().map(|standard| RecoverySearch::of_runs(&runs, standard)).collect();
     for path in &options.output {
         write(path, &searches)?;
         remark!("{}: all settings", path.display());
     }
-    print(&points, &searches)?;
-    if ended == Ended::Interrupted {
-        return Ok(Done::Partial);
+    print(&runs, &searches)?;
+    if is_interrupted {
+        return Ok(done);
     }
     let missed: Vec<&str> =
         standards.iter().zip(&searches).filter(|(_, search)| !search.has_compliant()).map(|(s, _)| s.title.as_str()).collect();
     if missed.is_empty() {
-        return Ok(ended.into());
+        return Ok(done);
     }
+    let strengths = if options.strengths.0.is_empty() { "" } else { "strengths (--beta), " };
     let text = format!(
-        "no setting complies with {}; try other iterations (--iterations), filters (--filters-mm) or another algorithm",
+        "no setting complies with {}; try other {strengths}iterations (--iterations), filters (--filters-mm) or another algorithm",
         missed.join(" and ")
     );
     Err(CliError::failed(Failure::NoSetting, text))
+}
+
+/// Returns the strength of each run; `None` = that of the algorithm.
+fn strengths(options: &EarlOptions) -> Vec<Option<Value>> {
+    match &options.strengths.0[..] {
+        [] => vec![None],
+        strengths => strengths.iter().cloned().map(Some).collect(),
+    }
 }
 
 /// Measures the image of a full iteration after every post-filter.
@@ -102,9 +130,10 @@ fn measure(
 ///
 /// # Errors
 /// No image was measured; the error is that of the last one.
-fn print(points: &[RecoveryPoint], searches: &[RecoverySearch]) -> CliResult {
-    match points.last().map(|point| &point.outcome) {
-        Some(Err(problem)) if points.iter().all(|point| point.outcome.is_err()) => return Err(problem.clone().into()),
+fn print(runs: &[RecoveryRun], searches: &[RecoverySearch]) -> CliResult {
+    let mut points = runs.iter().flat_map(|run| &run.points);
+    match points.clone().next_back().map(|point| &point.outcome) {
+        Some(Err(problem)) if points.all(|point| point.outcome.is_err()) => return Err(problem.clone().into()),
         None => return Err(CliError::failed(Failure::NoImage, "stopped before the first iteration was complete")),
         _ => {}
     }

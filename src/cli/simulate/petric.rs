@@ -61,9 +61,26 @@ pub fn run(options: &SimulateOptions, folder: &Path) -> CliResult {
     };
     let preset = Preset { reference, ..preset };
     for path in PetricFolder::write(folder, &study.measured, &preset, &study.rois)? {
-        written(&path, "");
+        written(&path, content(&path, &study, &preset));
     }
     Ok(())
+}
+
+/// Describes a file of the data set.
+fn content(path: &Path, study: &Study<Counts>, preset: &Preset) -> String {
+    let prompts = &study.measured.prompts;
+    match path.file_name().and_then(|name| name.to_str()).unwrap_or_default() {
+        "prompts.hs" => format!("{:.0} counts in {} bins", prompts.total(), prompts.geometry.num_bins()),
+        "mult_factors.hs" => "attenuation factors".into(),
+        "additive_term.hs" => "expected background, divided by the factors".into(),
+        "OSEM_image.hv" => format!("start image: {START_ITERATIONS} iterations of OSEM"),
+        "kappa.hv" => "weights κ of the penalty".into(),
+        "penalisation_factor.txt" => preset
+            .strength
+            .map_or_else(String::new, |strength| format!("strength of the penalty in the units of STIR; --beta {strength:.4e}")),
+        "reference_image.hv" => "converged image".into(),
+        _ => "region".into(),
+    }
 }
 
 /// Returns the regions of PETRIC's measures: the whole object, the background of the phantom, and its other regions.

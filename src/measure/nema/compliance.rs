@@ -4,7 +4,7 @@
 //! setting complies if every coefficient lies in its band. Of those that comply, the recommended one has the smallest root mean
 //! square of d over all spheres and quantities. If none complies, the nearest has the smallest largest |d|.
 
-use super::recovery::{Recovery, RecoveryPoint};
+use super::recovery::Recovery;
 use crate::data::{RecoveryQuantity, RecoveryStandard};
 
 /// A recovery coefficient and its band.
@@ -95,15 +95,10 @@ impl Verdict {
     }
 }
 
-/// Returns the verdict of each setting; `None` where nothing was measured.
-pub fn verdicts(points: &[RecoveryPoint], standard: &RecoveryStandard) -> Vec<Option<Verdict>> {
-    points.iter().map(|point| Some(Verdict::of(point.outcome.as_ref().ok()?, standard))).collect()
-}
-
 /// Returns the index of the recommended setting of several and true, or if none complies that of the nearest one and false; `None`
-/// without a verdict. A tie is the first.
-pub fn best_setting(verdicts: &[Option<Verdict>]) -> Option<(usize, bool)> {
-    let known = || verdicts.iter().enumerate().filter_map(|(index, verdict)| Some((index, verdict.as_ref()?)));
+/// without a verdict. A setting without verdict was not measured. A tie is the first.
+pub fn best_setting<'a>(verdicts: impl Iterator<Item = Option<&'a Verdict>> + Clone) -> Option<(usize, bool)> {
+    let known = || verdicts.clone().enumerate().filter_map(|(index, verdict)| Some((index, verdict?)));
     let smallest = |found: &mut dyn Iterator<Item = (usize, f64)>| found.min_by(|a, b| a.1.total_cmp(&b.1));
     let complying = &mut known().filter(|(_, verdict)| verdict.complies()).map(|(index, verdict)| (index, verdict.rms()));
     let recommended = smallest(complying).map(|(index, _)| (index, true));
@@ -154,6 +149,7 @@ mod tests {
     #[test]
     fn the_recommended_setting_lies_nearest_to_the_middles_of_the_bands() {
         let of = |mean_a50, max| Some(Verdict::of(&recovery(mean_a50, max), &standard()));
+        let best_setting = |verdicts: &[Option<Verdict>]| best_setting(verdicts.iter().map(Option::as_ref));
         // The third is nearest to the middles although the fourth has the smaller sum of distances of one quantity.
         assert_eq!(best_setting(&[of(0.58, 0.7), None, of(0.52, 0.72), of(0.5, 0.88)]), Some((2, true)));
         // None complies: the smallest largest distance counts.

@@ -22,7 +22,7 @@ mod recovery;
 mod ring;
 
 pub use analysis::{JudgedRecovery, LungSlice, NemaAnalysis, SphereFigures, analyse};
-pub use compliance::{Deviation, Verdict, best_setting, verdicts};
+pub use compliance::{Deviation, Verdict, best_setting};
 pub(super) use placement::MIN_MOVED_MM;
 pub use placement::{NemaKnown, NemaPlacement, NemaSphere};
 pub use recovery::{Recovery, RecoveryPoint, RecoveryRegions, SphereRecovery};

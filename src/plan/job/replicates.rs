@@ -18,10 +18,8 @@ pub struct ReplicateSettings {
     /// Seed of all that is drawn.
     pub seed: u64,
     /// Time of the scan as if only that had been measured, s; `None` = all of it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub as_if_secs: Option<f64>,
     /// Duration of the scan, s; `None` = that of the data.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub scan_secs: Option<f64>,
 }
 

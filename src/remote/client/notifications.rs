@@ -10,7 +10,7 @@ use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::messages::{ImageHead, Notification, PieceHead, PieceOf, ToClient, ToServer};
 use crate::remote::protocol::numbered::send;
 use crate::remote::protocol::study::on_host;
-use crate::session::{Event, EventKind, IterateId, IterateReport, IterateUpdate, RunId, StoredIterate};
+use crate::session::{DeviationUpdate, Event, EventKind, IterateId, IterateReport, IterateUpdate, RunId, StoredIterate};
 
 /// Maximum plausible duration of a step or a run.
 const MAX_TIME: Duration = Duration::from_secs(10 * 365 * 86_400);
@@ -134,6 +134,11 @@ impl Client {
         self.wake_within(Duration::ZERO);
         self.record(if frame.slices.is_some() { "slices_arrived" } else { "image_arrived" }, &head.image);
         let IterateUpdate { id, ref volume, extremes, slices, .. } = frame;
+        if let PieceOf::Deviation(post_filter_fwhm_mm) = head.of {
+            let update = DeviationUpdate { id, post_filter_fwhm_mm, volume: Some(Arc::clone(volume)) };
+            let _ = self.channels.events.send(Event { run: id.run, kind: EventKind::Deviation(update) });
+            return Ok(());
+        }
         let image = StoredIterate { id, volume: Arc::clone(volume), extremes };
         let mut state = self.shared.lock();
         if head.of == PieceOf::Stored {

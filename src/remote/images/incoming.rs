@@ -54,7 +54,7 @@ impl IncomingImages {
                 return Err(RemoteError::invalid(format!("slices through voxel {at:?}, of {:?}", grid.size)));
             }
             PieceOf::Slices(_) => (num_in_slices(grid), &mut self.slices),
-            PieceOf::Newest | PieceOf::Stored => (grid.num_voxels(), &mut self.whole),
+            PieceOf::Newest | PieceOf::Stored | PieceOf::Deviation(_) => (grid.num_voxels(), &mut self.whole),
         };
         let is_of = |partial: &Partial| {
             (partial.image.id.run, partial.image.id.subiteration, partial.of) == (image.id.run, image.id.subiteration, of)
@@ -72,7 +72,7 @@ impl IncomingImages {
         }
         match of {
             PieceOf::Slices(at) => Ok(Some(self.with_slices(&image, at, &values, grid, buffers))),
-            PieceOf::Newest | PieceOf::Stored => self.whole(&image, of, values, grid).map(Some),
+            PieceOf::Newest | PieceOf::Stored | PieceOf::Deviation(_) => self.whole(&image, of, values, grid).map(Some),
         }
     }
 

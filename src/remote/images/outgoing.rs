@@ -75,6 +75,8 @@ pub struct OutgoingImages {
     /// Last image that was sent as a whole.
     whole_sent: Option<ImageHead>,
     requested: VecDeque<StoredIterate>,
+    /// Newest standard deviations, with the width of their filter, mm, and true once they were sent.
+    deviation: Option<(StoredIterate, Option<f64>, bool)>,
     flow: Flow,
     /// Bytes of whole images to send before the next slices.
     owed: usize,
@@ -89,7 +91,9 @@ impl OutgoingImages {
     pub fn set_newest(&mut self, frame: IterateUpdate, now: Instant) -> Option<IterateUpdate> {
         self.interval_secs = self.newest_at.replace(now).map_or(0.0, |before| now.duration_since(before).as_secs_f64());
         // Images of the previous run are discarded.
-        let continues = |sending: &Sending| sending.of == PieceOf::Stored || sending.image.id.run == frame.id.run;
+        let run = frame.id.run;
+        let continues = |sending: &Sending| sending.of == PieceOf::Stored || sending.image.id.run == run;
+        self.deviation.take_if(|(image, ..)| image.id.run != run);
         self.slices = self.slices.take().filter(continues);
         self.whole = self.whole.take().filter(continues);
         self.slices_sent = None;
@@ -109,6 +113,11 @@ impl OutgoingImages {
         }
     }
 
+    /// Sets the standard deviations of an image after a filter of this width, mm.
+    pub fn set_deviation(&mut self, image: StoredIterate, post_filter_fwhm_mm: Option<f64>) {
+        self.deviation = Some((image, post_filter_fwhm_mm, false));
+    }
+
     /// Reports that pieces have arrived.
     ///
     /// # Errors
@@ -122,8 +131,9 @@ impl OutgoingImages {
 
     /// Begins a new connection: nothing is in flight, and incomplete images are sent again.
     pub fn begin_connection(&mut self) {
-        let Self { slices_at, newest, requested, .. } = std::mem::take(self);
-        *self = Self { slices_at, newest, requested, ..Self::default() };
+        let Self { slices_at, newest, requested, deviation, .. } = std::mem::take(self);
+        let deviation = deviation.map(|(image, post_filter_fwhm_mm, _)| (image, post_filter_fwhm_mm, false));
+        *self = Self { slices_at, newest, requested, deviation, ..Self::default() };
     }
 
     /// Returns the next message, unless the flow control forbids it.
@@ -167,11 +177,14 @@ impl OutgoingImages {
         Some(Sending { image: head(frame), of: PieceOf::Slices(at), values, num_sent: 0 })
     }
 
-    /// Returns the next whole image: a requested one, or the newest if it was not sent yet.
+    /// Returns the next whole image: a requested one, or standard deviations or the newest if they were not sent yet.
     fn next_whole(&mut self) -> Option<Sending> {
-        if let Some(StoredIterate { id, volume, extremes }) = self.requested.pop_front() {
-            let image = ImageHead { id, unit: volume.unit, extremes };
-            return Some(Sending { image, of: PieceOf::Stored, values: Values::Shared(volume), num_sent: 0 });
+        if let Some(image) = self.requested.pop_front() {
+            return Some(Sending::of_stored(image, PieceOf::Stored));
+        }
+        if let Some((image, post_filter_fwhm_mm, is_sent @ false)) = &mut self.deviation {
+            *is_sent = true;
+            return Some(Sending::of_stored(image.clone(), PieceOf::Deviation(*post_filter_fwhm_mm)));
         }
         let frame = self.newest.as_ref().filter(|frame| self.whole_sent.is_none_or(|sent| !is_same(&sent, &head(frame))))?;
         let image = head(frame);
@@ -181,6 +194,11 @@ impl OutgoingImages {
 }
 
 impl Sending {
+    fn of_stored(StoredIterate { id, volume, extremes }: StoredIterate, of: PieceOf) -> Self {
+        let image = ImageHead { id, unit: volume.unit, extremes };
+        Self { image, of, values: Values::Shared(volume), num_sent: 0 }
+    }
+
     /// Returns the next piece as a message for a connection of this rate, and true if it is the last.
     fn piece(&mut self, bytes_per_sec: f64) -> Result<(Vec<u8>, bool), RemoteError> {
         let values = &self.values.as_slice()[self.num_sent..];

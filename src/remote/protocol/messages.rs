@@ -116,7 +116,8 @@ pub enum ToClient {
 /// Notification. Each arrives once, in order.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Notification {
-    /// Event of the session except [`EventKind::Started`](crate::session::EventKind::Started).
+    /// Event of the session except [`EventKind::Started`](crate::session::EventKind::Started) and standard deviations of voxels, which
+    /// are an image.
     Event(Event),
     /// Completed set-up of a run.
     Started(RunId, Box<StartedRun>),
@@ -138,7 +139,7 @@ pub struct PieceHead {
 }
 
 /// Array to which a piece belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PieceOf {
     /// Three slices through this voxel (x, y, z): transaxial, coronal, sagittal.
     Slices([usize; 3]),
@@ -146,6 +147,8 @@ pub enum PieceOf {
     Newest,
     /// Requested stored iterate, in the same order.
     Stored,
+    /// Standard deviations of the voxels of an iterate, in the same order, after a post-filter of this FWHM, mm.
+    Deviation(Option<f64>),
 }
 
 /// Header of an iterate.

@@ -8,7 +8,7 @@ use super::ServerSession;
 use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::messages::{Notification, ToClient};
 use crate::remote::protocol::study::StartedRun;
-use crate::session::{Event, EventKind, RunId, num_cores};
+use crate::session::{DeviationUpdate, Event, EventKind, RunId, StoredIterate, num_cores};
 
 /// Maximum number of pieces of images made at a time: other messages wait a millisecond for them.
 const PIECES_AT_A_TIME: usize = 16;
@@ -19,13 +19,21 @@ impl ServerSession {
         self.is_pending.store(false, Ordering::Release);
         let events: Vec<Event> = self.session.events().try_iter().collect();
         for Event { run, kind } in events {
-            if let EventKind::Started(info) = kind {
-                self.running = Some(info.clone()).filter(|_| run == self.latest);
-                let study = self.runs.get(&run).copied().unwrap_or_default();
-                self.notify(Notification::Started(run, Box::new(StartedRun::of(study, *info, num_cores()))))?;
-            } else if !matches!(kind, EventKind::Deviation(_) | EventKind::Radicals(_)) {
-                self.running.take_if(|_| run == self.latest && matches!(kind, EventKind::Failed(_)));
-                self.notify(Notification::Event(Event { run, kind }))?;
+            match kind {
+                EventKind::Started(info) => {
+                    self.running = Some(info.clone()).filter(|_| run == self.latest);
+                    let study = self.runs.get(&run).copied().unwrap_or_default();
+                    self.notify(Notification::Started(run, Box::new(StartedRun::of(study, *info, num_cores()))))?;
+                }
+                EventKind::Deviation(DeviationUpdate { id, post_filter_fwhm_mm, volume: Some(volume) }) => {
+                    let image = StoredIterate { id, extremes: volume.extremes(), volume };
+                    self.images.set_deviation(image, post_filter_fwhm_mm);
+                }
+                EventKind::Radicals(_) => {}
+                kind => {
+                    self.running.take_if(|_| run == self.latest && matches!(kind, EventKind::Failed(_)));
+                    self.notify(Notification::Event(Event { run, kind }))?;
+                }
             }
         }
         if let Some(frame) = self.session.take_frame()

@@ -9,12 +9,12 @@ use crate::geometry::{Grid, LENGTHS_MM};
 use crate::remote::images::codec::unpack;
 use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::messages::{Notification, RecoveryRequest, Request, Rois, SideRequest, ToClient, ToServer};
-use crate::session::{Command, CompareWith, Event, EventKind, PeakLine, RecoveryQuery, RoiSet, StoredIterate};
+use crate::session::{Command, CompareWith, Control, Event, EventKind, PeakLine, RecoveryQuery, RoiSet, StoredIterate};
 
 /// Maximum side of the averaging square around a line, mm.
 const MAX_WIDTH_MM: f64 = 1000.0;
 
-/// Maximum number of post-filters of a search, and their maximum width, mm.
+/// Maximum number of post-filters of a search, and maximum width of a post-filter, mm.
 const MAX_FILTERS: usize = 64;
 const MAX_FILTER_MM: f64 = 1000.0;
 
@@ -50,6 +50,9 @@ impl ServerSession {
             Request::Open(study, files) => self.open(study, *files)?,
             Request::Close(study) => self.studies.close(study),
             Request::Start { run, study, settings, rois, paused } => self.start([run, study], settings, &rois, paused)?,
+            Request::Control(Control::MeasureDeviation { post_filter_fwhm_mm: Some(mm) }) if !is_filter(mm) => {
+                return Err(RemoteError::invalid("a too wide post-filter"));
+            }
             Request::Control(control) => _ = self.session.send(control),
             Request::SetRois(rois) => self.with_regions(&rois, |session, rois| _ = session.send(Command::SetRois(rois)))?,
             Request::RenameRois(rois) => {
@@ -78,7 +81,7 @@ impl ServerSession {
             SideRequest::MeasureRecovery(run, None) => self.session.measure_recovery(run, None),
             SideRequest::MeasureRecovery(run, Some(request)) => {
                 let RecoveryRequest { filters_mm, activity_ratio, with_peak, rois } = request;
-                if filters_mm.len() > MAX_FILTERS || filters_mm.iter().any(|mm| !(0.0..=MAX_FILTER_MM).contains(mm)) {
+                if filters_mm.len() > MAX_FILTERS || !filters_mm.iter().copied().all(is_filter) {
                     return Err(RemoteError::invalid("too many or too wide post-filters"));
                 }
                 self.with_regions(&rois, |session, rois| {
@@ -121,6 +124,11 @@ impl ServerSession {
             }
         }
     }
+}
+
+/// Returns true if a post-filter can have this width, mm.
+fn is_filter(fwhm_mm: f64) -> bool {
+    (0.0..=MAX_FILTER_MM).contains(&fwhm_mm)
 }
 
 /// Returns true if a line can be one through an image.

@@ -17,7 +17,7 @@ use crate::ui::widgets::window_presets::window_presets;
 pub struct OwnLayers {
     /// True if the study has an attenuation map.
     pub has_attenuation: bool,
-    /// True if the run has replicates on this host.
+    /// True if the run has replicates.
     pub has_deviation: bool,
 }
 
@@ -67,7 +67,10 @@ fn image_ui(image: &SecondImage, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     if display != image.display {
         actions.push(LayerAction::Display(Box::new(display)));
     }
-    registration_ui(image, ui, actions);
+    // Standard deviations lie on the image that they are of.
+    if !image.is_deviation {
+        registration_ui(image, ui, actions);
+    }
 }
 
 /// Draws order and opacity of the second image in a row.
@@ -101,8 +104,9 @@ fn display_ui(image: &SecondImage, display: &mut Display, ui: &mut Ui) {
         name_menu(&menu.response, &format!("Palette of the second image: {}", colouring.palette.name()));
         let [low, high] = colouring.window;
         let speed = f64::from(high - low).max(1e-6) / 300.0;
+        let decimals = (2.0 - (high - low).log10().floor()).clamp(2.0, 8.0) as usize;
         for (end, label) in colouring.window.iter_mut().zip(["Bottom of the second image", "Top of the second image"]) {
-            let response = ui.add(DragValue::new(end).speed(speed).max_decimals(2));
+            let response = ui.add(DragValue::new(end).speed(speed).max_decimals(decimals));
             name(&response, label);
         }
         if colouring.window[0] >= colouring.window[1] {

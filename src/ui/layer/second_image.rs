@@ -156,7 +156,7 @@ impl SecondImage {
 
     /// Returns the standard deviations of an image, which hide it.
     pub fn of_deviation(volume: Arc<Volume>) -> Self {
-        let series = ImageSeries { modality: Modality::Other("SD".to_owned()), ..ImageSeries::unnamed(Vec::new(), 1) };
+        let series = ImageSeries { modality: Modality::Other("SD image".to_owned()), ..ImageSeries::unnamed(Vec::new(), 1) };
         let mut of_image = Self::new(Path::new("standard deviations"), series, CompactVolume::new(volume), None);
         let [_, high] = of_image.volume.range;
         (of_image.is_deviation, of_image.display.opacity) = (true, 1.0);

@@ -11,6 +11,7 @@ use super::profile_plot::profile_ui;
 use super::trajectory_plot::trajectory_ui;
 use crate::data::{Roi, RoiRole};
 use crate::ui::run::curves::{Curves, Series};
+use crate::ui::widgets::elided::text_width;
 use crate::ui::widgets::fields::name_menu;
 use crate::ui::widgets::format;
 use crate::ui::widgets::plot::{Scale, within};
@@ -28,13 +29,14 @@ fn noise_hint(rois: &[Roi]) -> &'static str {
     if has_background(rois) { NOT_MEASURED } else { "needs a\nbackground ROI" }
 }
 
-/// Returns the text of an empty plot of the contrast.
-fn contrast_hint(rois: &[Roi]) -> &'static str {
-    let has_contrast = |roi: &Roi| roi.role == RoiRole::Cold || (roi.role == RoiRole::Hot && roi.activity_ratio.is_some());
-    if has_background(rois) && rois.iter().any(has_contrast) {
-        NOT_MEASURED
-    } else {
-        "needs a\nbackground ROI and\na hot or cold one"
+/// Returns the text of an empty plot of the contrast, which for recovery needs true ratios.
+fn contrast_hint(rois: &[Roi], needs_ratio: bool) -> &'static str {
+    let is_hot = |roi: &Roi| roi.role == RoiRole::Hot;
+    let has_contrast = |roi: &Roi| roi.role == RoiRole::Cold || (is_hot(roi) && (roi.activity_ratio.is_some() || !needs_ratio));
+    match has_background(rois) {
+        true if rois.iter().any(has_contrast) => NOT_MEASURED,
+        true if rois.iter().any(is_hot) => "needs the true ratio\nof a hot ROI",
+        _ => "needs a\nbackground ROI and\na hot or cold one",
     }
 }
 
@@ -107,20 +109,50 @@ fn head_ui(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
     });
 }
 
+/// Largest number of curves to choose from in a row.
+const MAX_IN_A_ROW: usize = 3;
+
+/// Draws the curves to choose from, each with its name and tooltip: in a row, or as a menu where a row has no room. Returns another
+/// choice.
+fn choices_ui<T: Copy + PartialEq>(
+    ui: &mut Ui,
+    id: &str,
+    choices: &[T],
+    chosen: T,
+    text: fn(T) -> [&'static str; 2],
+) -> Option<T> {
+    let mut next = chosen;
+    let mut row_ui = |ui: &mut Ui| {
+        for &choice in choices {
+            let [name, help] = text(choice);
+            ui.selectable_value(&mut next, choice, name).on_hover_text(help);
+        }
+    };
+    let font = egui::TextStyle::Button.resolve(ui.style());
+    let spacing = ui.spacing();
+    let between = 2.0 * spacing.button_padding.x + spacing.item_spacing.x;
+    let width: f32 = choices.iter().map(|choice| text_width(ui, text(*choice)[0], &font) + between).sum();
+    if choices.len() > MAX_IN_A_ROW || width > ui.available_width() {
+        let [name, _] = text(chosen);
+        let menu = egui::ComboBox::from_id_salt(id).selected_text(name).show_ui(ui, row_ui);
+        name_menu(&menu.response, &format!("Curves: {name}"));
+    } else {
+        row_ui(ui);
+    }
+    (next != chosen).then_some(next)
+}
+
 /// Draws the selected curves of the contrast: recovery over iterations or noise, or contrast-to-noise ratio.
 fn contrast_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let chosen = Some(view.options.contrast).filter(|chosen| chosen.is_of(view.curves)).unwrap_or_default();
+    let choices: Vec<ContrastCurves> = ContrastCurves::VARIANTS.iter().copied().filter(|of| of.is_of(view.curves)).collect();
     head_ui(ui, |ui| {
-        for &contrast in ContrastCurves::VARIANTS.iter().filter(|contrast| contrast.is_of(view.curves)) {
-            let [words, help] = contrast.text();
-            let is_chosen = chosen == contrast;
-            if ui.selectable_label(is_chosen, words).on_hover_text(help).clicked() {
-                actions.push(view.edit(|options| options.contrast = contrast));
-            }
+        if let Some(next) = choices_ui(ui, "contrast curves", &choices, chosen, ContrastCurves::text) {
+            actions.push(view.edit(|options| options.contrast = next));
         }
         unfiltered_ui(view, ui);
     });
-    let missing = contrast_hint(view.rois);
+    let missing = contrast_hint(view.rois, chosen != ContrastCurves::ToNoise);
     match chosen {
         ContrastCurves::Means => {
             let plot = CurvePlot::new(view, "means", "means", view.scale.label()).in_unit(view.scale);
@@ -158,30 +190,12 @@ fn rois_ui<'a>(
     plot.show(ui, actions, move |curves| curves.of_rois(of, false));
 }
 
-/// Largest number of curves to choose from in a row.
-const MAX_IN_A_ROW: usize = 3;
-
 /// Draws the selected curve of the likelihood: its value, its gain, or the residual.
 fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let chosen = Some(view.options.likelihood).filter(|chosen| chosen.is_of(view.curves)).unwrap_or_default();
     let choices: Vec<LikelihoodCurves> = LikelihoodCurves::VARIANTS.iter().copied().filter(|of| of.is_of(view.curves)).collect();
     head_ui(ui, |ui| {
-        let mut next = chosen;
-        let mut choices_ui = |ui: &mut Ui| {
-            for &choice in &choices {
-                let [text, help] = choice.text();
-                ui.selectable_value(&mut next, choice, text).on_hover_text(help);
-            }
-        };
-        // More of them have no room in a row.
-        if choices.len() > MAX_IN_A_ROW {
-            let name = format!("Curves: {}", chosen.text()[0]);
-            let menu = egui::ComboBox::from_id_salt("likelihood curves").selected_text(chosen.text()[0]);
-            name_menu(&menu.show_ui(ui, choices_ui).response, &name);
-        } else {
-            choices_ui(ui);
-        }
-        if next != chosen {
+        if let Some(next) = choices_ui(ui, "likelihood curves", &choices, chosen, LikelihoodCurves::text) {
             actions.push(view.edit(|options| options.likelihood = next));
         }
         let recent = match chosen {
@@ -306,8 +320,11 @@ mod tests {
         let (background, cold) = (roi(RoiRole::Background), roi(RoiRole::Cold));
         assert!(noise_hint(&[]).contains("background") && noise_hint(from_ref(&cold)).contains("background"));
         assert_eq!(noise_hint(from_ref(&background)), NOT_MEASURED);
-        assert!(contrast_hint(from_ref(&background)).contains("hot or cold"));
-        assert_eq!(contrast_hint(&[background, cold]), NOT_MEASURED);
+        let hot = [background.clone(), roi(RoiRole::Hot)];
+        assert!(contrast_hint(from_ref(&background), false).contains("hot or cold"));
+        assert!(contrast_hint(&hot, true).contains("true ratio"));
+        assert_eq!(contrast_hint(&hot, false), NOT_MEASURED);
+        assert_eq!(contrast_hint(&[background, cold], true), NOT_MEASURED);
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub enum RoiEdit {
     Replace(usize, Box<Roi>),
     /// Sets the typed true activity ratio of a region; an empty text removes it.
     Ratio(usize, String),
+    /// Sets the typed true activity ratio of every hot region; an empty text removes it.
+    HotRatio(String),
     /// Selects the region after the selected one; after the last one the first.
     SelectNext,
     /// Moves the selected region, mm.

@@ -228,12 +228,15 @@ fn role_ui(roi: &mut Roi, ui: &mut Ui) {
     name_menu(&menu, &format!("Role: {}", roi.role.name()));
 }
 
+/// Width of the field of a ratio with its hint, points.
+const RATIO_WIDTH: f32 = 60.0;
+
 /// Draws the true activity ratio of a hot ROI, empty at first. The typed text takes effect when the field loses the focus.
 fn ratio_ui(index: usize, roi: &Roi, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
     let known = roi.activity_ratio.map_or_else(String::new, |ratio| ratio.to_string());
     let label = ui.label("true ratio");
     let id = ui.scope_id().with(("true ratio", index));
-    let (response, typed) = typed_ui(ui, id, &known, (label.id, 48.0, "enter"));
+    let (response, typed) = typed_ui(ui, id, &known, (label.id, RATIO_WIDTH, "enter"));
     actions.extend(typed.map(|text| RoiAction::Edit(RoiEdit::Ratio(index, text))));
     response.on_hover_text("True activity of the region over that of the background, for the recovery: positive and not 1");
 }

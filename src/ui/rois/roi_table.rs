@@ -195,7 +195,7 @@ fn second_ui(second: &SecondNumbers, index: usize, roi: &str, ui: &mut Ui) {
 
 fn second_text(second: &SecondNumbers, index: usize) -> String {
     let numbers = second.means.get(index).copied().flatten();
-    numbers.map_or_else(|| "–".to_owned(), |numbers| numbers.map(format::value).join(" ± "))
+    numbers.map_or_else(|| "–".to_owned(), |[mean, sd]| format::with_sd(mean, sd))
 }
 
 /// Draws the colour of a region, and its name in a text colour that is readable in a selected row. A name without room is
@@ -292,7 +292,7 @@ fn cells(view: &RoiView, index: usize) -> [Cell; COLUMNS.len() - 1] {
 /// Returns the cell of a mean, with its standard deviation between replicates if it is known.
 fn mean(mean: Option<f64>, deviation: Option<f64>, scale: ValueScale) -> Cell {
     match mean.zip(deviation) {
-        Some((mean, deviation)) => [mean, deviation].map(|value| format::value(scale.value(value))).join(" ± ").into(),
+        Some((mean, deviation)) => format::with_sd(scale.value(mean), scale.value(deviation)).into(),
         None => Cell::value(mean.map(|value| scale.value(value))),
     }
 }

@@ -6,7 +6,7 @@ use super::action::RoiEdit;
 use super::document::{Document, History, typed_ratio};
 use super::measured::RoiLabels;
 use super::search::{RoiQuery, RoiSearch};
-use crate::data::{MaskedRois, Notice, Roi};
+use crate::data::{MaskedRois, Notice, Roi, RoiRole};
 
 /// State of the regions of interest.
 #[derive(Default)]
@@ -66,6 +66,12 @@ impl RoiState {
                     Err(reason) => notice = Some(Notice::warning(format!("{}: {reason}", roi.name))),
                 }
             }
+            RoiEdit::HotRatio(typed) => match typed_ratio(&typed) {
+                Ok(ratio) => {
+                    rois.iter_mut().filter(|roi| roi.role == RoiRole::Hot).for_each(|roi| roi.activity_ratio = ratio);
+                }
+                Err(reason) => notice = Some(Notice::warning(format!("true ratio: {reason}"))),
+            },
             RoiEdit::SelectNext => {
                 let next = self.selected.map_or(0, |index| index + 1);
                 self.selected = (!rois.is_empty()).then(|| next % rois.len());

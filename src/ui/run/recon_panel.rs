@@ -188,7 +188,7 @@ fn explained_ui(view: &ReconView, ui: &mut Ui) {
     let Some(explained) = view.live.explained else { return };
     let text = RichText::new(format!("explains {}", explained.text())).small();
     let text = if explained.is_usual() { text.weak() } else { text.color(theme::colours(ui.visuals()).warning) };
-    ui.add(egui::Label::new(text).truncate()).on_hover_text(
+    ui.add(egui::Label::new(text).wrap()).on_hover_text(
         "Expected counts of image and background / measured counts. Outside 95 to 105 % data were lost on the way, or image and corrections do not fit the data",
     );
 }

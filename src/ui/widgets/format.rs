@@ -32,8 +32,12 @@ pub fn whole(v: f64) -> String {
 
 /// Returns a value with its standard deviation, to two digits of the latter.
 pub fn with_sd(value: f64, sd: f64) -> String {
-    let decimals = (1.0 - sd.log10().floor()).clamp(0.0, 3.0) as usize;
-    format!("{value:.decimals$} ± {sd:.decimals$}")
+    let decimals = if sd == 0.0 { 3.0 } else { (1.0 - sd.log10().floor()).max(0.0) };
+    if value.abs() < 1e6 && sd.is_finite() && decimals <= 6.0 {
+        let decimals = decimals as usize;
+        return format!("{value:.decimals$} ± {sd:.decimals$}");
+    }
+    format!("{} ± {}", self::value(value), self::value(sd))
 }
 
 /// Returns a fraction in % with one decimal.
@@ -151,9 +155,10 @@ mod tests {
         assert_eq!(value(f64::NAN), "–");
         assert_eq!([3.0, 0.5, 1.234, 120.0].map(short_number), ["3", "0.5", "1.23", "120"]);
         assert_eq!(
-            [with_sd(6.4251, 0.132), with_sd(128.3, 12.0), with_sd(5.0, 0.0)],
-            ["6.43 ± 0.13", "128 ± 12", "5.000 ± 0.000"]
+            [with_sd(6.4251, 0.132), with_sd(128.3, 12.0), with_sd(5.0, 0.0), with_sd(0.54221, 0.005_21)],
+            ["6.43 ± 0.13", "128 ± 12", "5.000 ± 0.000", "0.5422 ± 0.0052"]
         );
+        assert_eq!([with_sd(1.5e9, 2e7), with_sd(1.0, f64::NAN)], ["1.50e9 ± 2.00e7", "1.000 ± –"]);
         assert_eq!(
             [whole(69_089_712.3), whole(-1.0e6), whole(12.5)],
             ["69\u{2009}089\u{2009}712", "−1\u{2009}000\u{2009}000", "12.50"]

@@ -8,6 +8,7 @@ use super::panes::pane::Pane;
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::recovery::action::RecoveryAction;
 use crate::ui::plots::recovery::recovery_panel::RecoveryView;
+use crate::ui::rois::action::RoiEdit;
 use crate::ui::run::action::RunAction;
 
 impl App {
@@ -34,6 +35,10 @@ impl App {
     pub(super) fn apply_recovery(&mut self, ctx: &Context, action: RecoveryAction) {
         match action {
             RecoveryAction::Select(index) => self.recovery.select(index),
+            RecoveryAction::SetRatio(typed) => {
+                let notice = self.rois.apply(RoiEdit::HotRatio(typed));
+                self.notify_all(ctx, notice);
+            }
             RecoveryAction::Ask(task) => _ = self.ask(ctx, task),
             RecoveryAction::Show(iteration, filter_mm) => {
                 self.apply_run(ctx, RunAction::SetPostFilter(filter_mm));

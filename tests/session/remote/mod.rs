@@ -1,5 +1,6 @@
 //! Remote sessions: the same runs as local ones through pipes, lost connections, and invalid messages.
 
+mod deviations;
 mod scans;
 mod slow;
 mod studies;

@@ -7,6 +7,8 @@ use crate::ui::widgets::file_task::FileTask;
 pub enum RecoveryAction {
     /// Compares with the standard of this index.
     Select(usize),
+    /// Sets the typed true activity ratio of all hot regions.
+    SetRatio(String),
     /// Asks for the file of a task.
     Ask(FileTask),
     /// Shows an iteration with a post-filter of this FWHM, mm; 0 = none.

@@ -10,11 +10,15 @@ use crate::measure::nema::{Deviation, RecoveryPoint, Verdict};
 use crate::report::RecoverySearch;
 use crate::ui::widgets::theme;
 
-/// Side of a cell and gap between cells, points.
+/// Width of a cell, range of its height, and gap between cells, points.
 const CELL: f32 = 17.0;
+const HEIGHTS: [f32; 2] = [9.0, 17.0];
 const GAP: f32 = 2.0;
-/// Width of the names of the filters, points.
+/// Height of the numbers of the iterations, points.
+const NUMBER_HEIGHT: f32 = 12.0;
+/// Width of the names of the filters, and size of their text, points.
 const NAME_WIDTH: f32 = 40.0;
+const NAME_TEXT: f32 = 12.0;
 
 /// Setting of a cell: its number in the search, and its iteration and filter.
 type Setting = (usize, f64);
@@ -26,12 +30,17 @@ pub fn map_ui(search: &RecoverySearch, shown: Option<Setting>, ui: &mut Ui, acti
         columns.entry(point.iteration).or_default().push((point, verdict));
     }
     let recommended = search.recommended().map(|point| (point.iteration, point.filter_mm));
-    ui.spacing_mut().item_spacing = Vec2::splat(GAP);
+    // A low panel has low cells.
+    let pitch = (ui.available_height() - NUMBER_HEIGHT) / FILTERS_MM.len() as f32;
+    let height = (pitch - GAP).clamp(HEIGHTS[0], HEIGHTS[1]);
+    let size = vec2(CELL, height);
+    ui.spacing_mut().item_spacing = vec2(GAP, if pitch < HEIGHTS[0] + GAP { 1.0 } else { GAP });
     ui.horizontal_top(|ui| {
         ui.vertical(|ui| {
             for filter_mm in FILTERS_MM {
                 let name = if filter_mm == 0.0 { "none".to_owned() } else { format!("{filter_mm} mm") };
-                ui.add_sized(vec2(NAME_WIDTH, CELL), egui::Label::new(RichText::new(name).small().weak()));
+                let text = RichText::new(name).size(NAME_TEXT.min(height + 1.0)).line_height(Some(height));
+                ui.add_sized(vec2(NAME_WIDTH, height), egui::Label::new(text.weak()));
             }
             ui.label(RichText::new("iteration").small().weak());
         });
@@ -42,9 +51,12 @@ pub fn map_ui(search: &RecoverySearch, shown: Option<Setting>, ui: &mut Ui, acti
                         for filter_mm in FILTERS_MM {
                             let found = settings.iter().find(|(point, _)| point.filter_mm == filter_mm);
                             let here = Some((*iteration, filter_mm));
-                            cell_ui(found.copied(), [here == recommended, here == shown], ui, actions);
+                            cell_ui(found.copied(), size, [here == recommended, here == shown], ui, actions);
                         }
-                        ui.add_sized(vec2(CELL, 12.0), egui::Label::new(RichText::new(iteration.to_string()).small().weak()));
+                        ui.add_sized(
+                            vec2(CELL, NUMBER_HEIGHT),
+                            egui::Label::new(RichText::new(iteration.to_string()).small().weak()),
+                        );
                     });
                 }
             });
@@ -55,11 +67,12 @@ pub fn map_ui(search: &RecoverySearch, shown: Option<Setting>, ui: &mut Ui, acti
 /// Draws a cell: filled with a tick where the setting complies; empty before it is measured.
 fn cell_ui(
     found: Option<(&RecoveryPoint, Option<&Verdict>)>,
+    size: Vec2,
     [is_recommended, is_shown]: [bool; 2],
     ui: &mut Ui,
     actions: &mut Vec<RecoveryAction>,
 ) {
-    let (rect, response) = ui.allocate_exact_size(Vec2::splat(CELL), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     let Some((point, verdict)) = found else { return };
     let colours = theme::colours(ui.visuals());
     let weak = ui.visuals().weak_text_color();
@@ -80,7 +93,12 @@ fn cell_ui(
         ui.painter().rect_stroke(rect, 2.0, Stroke::new(2.0, ui.visuals().strong_text_color()), StrokeKind::Inside);
     }
     if is_shown {
-        ui.painter().rect_stroke(rect.shrink(3.0), 1.0, Stroke::new(1.5, colours.shown_mark), StrokeKind::Inside);
+        ui.painter().rect_stroke(
+            rect.shrink(3f32.min(0.2 * size.y)),
+            1.0,
+            Stroke::new(1.5, colours.shown_mark),
+            StrokeKind::Inside,
+        );
     }
     let text = text(point, verdict, is_recommended);
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &text));

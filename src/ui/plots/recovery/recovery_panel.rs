@@ -11,12 +11,15 @@ use crate::data::{RecoveryBand, RecoveryStandard};
 use crate::measure::nema::{RecoveryPoint, Verdict};
 use crate::report::RecoverySearch;
 use crate::ui::run::live::LiveRun;
-use crate::ui::widgets::fields::menu;
+use crate::ui::widgets::fields::{menu, typed_ui};
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::{plot, theme};
 
 /// Part of the width for the curves.
 const CURVES_PART: f32 = 0.45;
+
+/// Width of the field of the ratio, points.
+const RATIO_WIDTH: f32 = 60.0;
 
 /// Tooltip of the tab's numbers.
 const HELP: &str = "Recovery: (value in the sphere / background) / true ratio. A50: mean of the voxels above (max + background) / 2 that are connected with the maximum. Background: mean of 60 circles of 37 mm. Recommended: the setting that complies with the smallest root mean square distance from the middles of the bands";
@@ -48,9 +51,10 @@ pub fn recovery_ui(view: &RecoveryView, ui: &mut Ui, actions: &mut Vec<RecoveryA
                 actions.push(RecoveryAction::Ask(FileTask::RecoveryStandard));
             }
         });
+        ratio_ui(view.activity_ratio, ui, actions);
     });
     if view.activity_ratio.is_none() {
-        let missing = "Recovery coefficients need the true activity ratio of the six hot spheres: enter the same ratio for each.";
+        let missing = "Recovery coefficients need the true activity ratio of the six hot spheres to the background.";
         ui.label(RichText::new(missing).weak());
         return;
     }
@@ -71,10 +75,11 @@ pub fn recovery_ui(view: &RecoveryView, ui: &mut Ui, actions: &mut Vec<RecoveryA
     if let Some(point) = shown {
         let complies = verdict.as_ref().is_some_and(Verdict::complies);
         let colour = if complies { theme::colours(ui.visuals()).profile } else { ui.visuals().text_color() };
-        let label = RichText::new(text(point, verdict.as_ref(), false)).color(colour).strong();
+        let label = RichText::new(text(point, verdict.as_ref(), false)).small().color(colour).strong();
         ui.add(egui::Label::new(label).truncate());
     }
-    ui.add(egui::Label::new(RichText::new(search.sentence()).small()).truncate()).on_hover_text(HELP);
+    let advice = egui::Label::new(RichText::new(search.advice()).small()).truncate();
+    ui.add(advice).on_hover_text(format!("{}\n\n{HELP}", search.sentence()));
     let shown_at = shown.map(|point| (point.iteration, point.filter_mm));
     ui.horizontal_top(|ui| {
         let size = egui::vec2(CURVES_PART * ui.available_width(), ui.available_height());
@@ -84,6 +89,15 @@ pub fn recovery_ui(view: &RecoveryView, ui: &mut Ui, actions: &mut Vec<RecoveryA
         });
         ui.vertical(|ui| map_ui(&search, shown_at, ui, actions));
     });
+}
+
+/// Draws the true activity ratio, the same of all hot spheres.
+fn ratio_ui(activity_ratio: Option<f64>, ui: &mut Ui, actions: &mut Vec<RecoveryAction>) {
+    let label = ui.label(RichText::new("True ratio").small().weak());
+    let known = activity_ratio.map_or_else(String::new, |ratio| ratio.to_string());
+    let (response, typed) = typed_ui(ui, ui.scope_id().with("true ratio"), &known, (label.id, RATIO_WIDTH, "enter"));
+    actions.extend(typed.map(RecoveryAction::SetRatio));
+    response.on_hover_text("True activity of the hot spheres over that of the background; sets it for all hot ROIs");
 }
 
 /// Returns the setting of the displayed image; where its filter is not in the map, or nothing was measured yet, the newest iteration
