@@ -7,8 +7,7 @@ use clap::builder::ArgPredicate;
 
 use super::epri_options::EpriOptions;
 use super::list_options::ListArguments;
-use super::oxygen;
-use super::oxygen::OxygenArguments;
+use super::oxygen_options::OxygenArguments;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::known::known_scanner;
 use crate::cli::shared::notices;
@@ -152,7 +151,7 @@ impl SimulateOptions {
         let corrections: Vec<PathBuf> =
             corrections.iter().filter(|(_, is_made)| *is_made).map(|(which, _)| which.path_beside(&self.output)).collect();
         let map = (self.attenuation && is_list).then(|| map_beside(&self.output));
-        let outputs = if self.oxygen.oxygen { oxygen::outputs(self) } else { vec![self.output.clone()] };
+        let outputs = if self.oxygen.oxygen { self.oxygen.outputs(&self.output) } else { vec![self.output.clone()] };
         let files = Files::new().read(&self.oxygen.file()).write("-o", &outputs).write("-o", &corrections).write("-o", &map);
         files.write("--truth", &self.truth).write("--rois", &self.rois)
     }
