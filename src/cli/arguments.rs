@@ -81,7 +81,7 @@ pub enum CliCommand {
     /// Maps relaxation rates and oxygen pressure from EPRI images at several delays or echo times.
     ///
     /// Writes OUT_r1 (OUT_r2), OUT_pO2 and its standard deviation OUT_pO2_sd. Voxels without a rate are NaN.
-    Oximetry(Box<oximetry::OximetryOptions>),
+    Oximetry(Box<oximetry::options::OximetryOptions>),
     /// Measures regions of interest on an image.
     Measure(inspect::measure::MeasureOptions),
     /// Measures lesions: maximum, mean, peak, volume, total glycolysis, and their change since a baseline.

@@ -38,6 +38,7 @@ fn simulated_vials_have_their_oxygen_in_the_map() {
     let regions = json["regions"].as_array().unwrap();
     assert_eq!(regions.len(), 7);
     for (region, truth) in regions[1..].iter().zip(TRUTH) {
+        assert!(region["region"].as_str().unwrap().ends_with(&format!(", {truth} torr")), "{region}");
         let found = &region["po2"];
         let median = found["median_torr"].as_f64().unwrap();
         assert!((median - truth).abs() < 1.0, "{truth}: {region}");
@@ -53,6 +54,18 @@ fn simulated_vials_have_their_oxygen_in_the_map() {
         let about = done(at, &["info", file]);
         assert!(about.contains(unit) && about.contains("64 × 64 × 1 of 0.6250"), "{file}: {about}");
     }
+    // The acquisitions themselves have the same images, and noise that is drawn again.
+    let sweeps = format!("oximetry {sweeps} --delays-us {DELAYS} --calibration ox071-pbs --rois rois.toml -o again.nii");
+    let again: Value = serde_json::from_str(&done(at, &words(&format!("{sweeps} --repeats 5 --json")))).unwrap();
+    for (region, found) in regions.iter().zip(again["regions"].as_array().unwrap()) {
+        assert_eq!(region["po2"], found["po2"]);
+        let deviations = &found["standard_deviations"];
+        assert!(region["standard_deviations"].is_null() && deviations["draws"] == 5, "{found}");
+        let median = deviations["median_torr"].as_f64().unwrap();
+        assert!((0.01..3.0).contains(&median), "{found}");
+    }
+    let table = done(at, &words(&format!("{sweeps} --repeats 3")));
+    assert!(table.contains(" ± ") && table.contains("standard deviation between draws of the noise"), "{table}");
     let record: Value = serde_json::from_slice(&std::fs::read(at.join("map_pO2.nii.json")).unwrap()).unwrap();
     let oximetry = &record["oximetry"];
     assert_eq!((&record["made"], &oximetry["images"][7]), (&"oximetry".into(), &"a_f008.nii".into()));
@@ -85,7 +98,7 @@ fn echo_times_and_own_calibrations_give_maps() {
     let line = "oximetry a_f001.nii a_f002.nii --echo-times-us 0.5,2 --calibration mine.toml -o c.nii";
     let output = tomoscope(at, &words(line));
     let err = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && err.contains("the standard deviation is unknown"), "{err}");
+    assert!(output.status.success() && err.contains("the standard deviation is not written"), "{err}");
     assert!(at.join("c_pO2.nii").exists() && !at.join("c_pO2_sd.nii").exists());
 }
 
@@ -110,6 +123,9 @@ fn images_and_times_that_give_no_map_are_refused() {
         (format!("a.nii b.nii c.nii --delays-us 1,2,3 --mask-fraction 1 {pbs}"), 2, "arguments", "below 1"),
         ("a.nii b.nii c.nii --delays-us 1,2,3 --calibration ox063 -o out.nii".into(), 2, "arguments", "ox071-dmem"),
         ("a.nii b.nii c.nii --delays-us 1,2,3 --calibration eprit-llw -o out.nii".into(), 2, "arguments", "use --echo-times-us"),
+        (format!("a.nii b.nii c.nii --delays-us 1,2,3 --repeats 5 {pbs}"), 2, "arguments", "EPRI acquisitions"),
+        (format!("a.nii b.nii c.nii --delays-us 1,2,3 --seed 5 {pbs}"), 2, "arguments", "--repeats"),
+        (format!("a.nii b.nii a.sweep --delays-us 1,2,3 {pbs}"), 2, "arguments", "of one kind"),
         (format!("a.nii b.nii --echo-times-us 1,2 {pbs}"), 2, "arguments", "use --delays-us"),
         (
             "a.nii b.nii c.nii --delays-us 1,2,3 --calibration bad.toml -o out.nii".into(),

@@ -7,12 +7,12 @@ use tomoscope::algebra::Host;
 use tomoscope::data::{Sweep, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::oxygen::find;
-use tomoscope::measure::oximetry::{OxygenMaps, RateFitter, oxygen_maps};
+use tomoscope::measure::oximetry::{OxygenMaps, OxygenStats, RateFitter, noise_of, oxygen_maps, redrawn_po2};
 use tomoscope::operator::{SingleStage, grid_about_zero};
 use tomoscope::phantom::epri::{OXYGEN_TORR, OxygenOptions, SweepOptions, by_name, noise_gain, simulate_oxygen};
 use tomoscope::random;
 use tomoscope::recon::{Algorithm, Fbp, FbpSettings};
-use tomoscope::statistics::{mean, median};
+use tomoscope::statistics::{mean, median, standard_deviation};
 use tomoscope::task::Task;
 
 const DELAYS_US: [f64; 8] = [0.4, 0.8, 1.5, 2.6, 4.5, 8.0, 14.0, 30.0];
@@ -32,19 +32,22 @@ fn image(sweep: &Sweep, grid: &Grid) -> Volume {
     image
 }
 
-/// Returns an image with noise of this standard deviation in the samples of its sweep. (Backprojection is linear.)
-fn noisy(exact: &Volume, sweep: &Sweep, deviation: f64, stream: u64) -> Volume {
+/// Returns an image of noise with standard deviation 1 in the samples of a sweep.
+fn noise(sweep: &Sweep, grid: &Grid, stream: u64) -> Volume {
     let mut noise = sweep.clone();
     for (index, projection) in noise.projections.iter_mut().enumerate() {
         let mut random = random::stream(3, (stream << 32) | index as u64);
-        let mut sample = || -> f32 {
-            let normal: f64 = StandardNormal.sample(&mut random);
-            (deviation * normal) as f32
-        };
+        let mut sample = || -> f32 { StandardNormal.sample(&mut random) };
         projection.values = (0..sweep.num_points).map(|_| sample()).collect();
     }
-    let mut image = image(&noise, &exact.grid);
-    image.as_mut_slice().iter_mut().zip(exact.as_slice()).for_each(|(noise, exact)| *noise += exact);
+    image(&noise, grid)
+}
+
+/// Returns an image with noise of this standard deviation in the samples of its sweep. (Backprojection is linear.)
+fn noisy(exact: &Volume, sweep: &Sweep, deviation: f64, stream: u64) -> Volume {
+    let mut image = noise(sweep, &exact.grid, stream);
+    let pairs = image.as_mut_slice().iter_mut().zip(exact.as_slice());
+    pairs.for_each(|(noise, exact)| *noise = exact + deviation as f32 * *noise);
     image
 }
 
@@ -99,10 +102,7 @@ fn check_chain(scheme: &str, num_points: usize, num_slices: usize, num_draws: us
     println!("SNR {snr:.2}");
     assert!((snr / SNR - 1.0).abs() < 0.05, "{snr}");
     let of = |values: &dyn Fn(&OxygenMaps) -> f32| -> Vec<f64> { draws.iter().map(|maps| f64::from(values(maps))).collect() };
-    let spread = |values: &[f64]| {
-        let centre = mean(values).unwrap();
-        (values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)).sqrt()
-    };
+    let spread = |values: &[f64]| standard_deviation(values).unwrap();
     let (mut ratios, mut scatter) = (Vec::new(), Vec::new());
     for (vial, truth) in vials.iter().zip(OXYGEN_TORR) {
         let (mut biases, mut deviations) = (Vec::new(), Vec::new());
@@ -123,6 +123,25 @@ fn check_chain(scheme: &str, num_points: usize, num_slices: usize, num_draws: us
     assert!((ratio - 1.0).abs() < 0.2, "{ratio}");
     // The estimate of a single voxel would scatter by 32 %.
     assert!(scatter < 0.16, "{scatter}");
+    // The noise drawn again on the fits of one scan: the hypoxic fraction varies as between scans, in the vials about 10 torr.
+    let hypoxic = |po2: &Volume| {
+        let voxels = vials[1].iter().chain(&vials[2]).map(|&voxel| (po2.as_slice()[voxel], 1.0));
+        OxygenStats::of(voxels).unwrap().hypoxic_fraction
+    };
+    let between_scans: Vec<f64> = draws.iter().map(|maps| hypoxic(&maps.po2)).collect();
+    let (scanned, first) = (&draws[0], (num_draws * DELAYS_US.len()) as u64);
+    let redrawn: Vec<f64> = (0..num_draws as u64)
+        .map(|draw| {
+            let stream = |time: u64| first + draw * DELAYS_US.len() as u64 + time;
+            let images: Vec<Volume> = (0..8).map(|time| noise(&scan.sweeps[0].measured, &grid, stream(time))).collect();
+            let factor = scanned.noise.unwrap() / noise_of(scanned, &images);
+            assert!((factor / deviation - 1.0).abs() < 0.1, "{factor} {deviation}");
+            hypoxic(&redrawn_po2(scanned, &fitter, calibration, (&images, factor), &Task::new()).unwrap())
+        })
+        .collect();
+    let [between_scans, redrawn] = [between_scans, redrawn].map(|fractions| spread(&fractions));
+    println!("SD of HF10: {between_scans:.4} between scans, {redrawn:.4} between draws");
+    assert!((0.6..1.6).contains(&(redrawn / between_scans)), "{redrawn} {between_scans}");
 }
 
 #[test]

@@ -51,6 +51,12 @@ pub struct RateFit {
 }
 
 impl RateFit {
+    /// Returns the signal at a time, µs.
+    pub fn value(&self, time_us: f64) -> f64 {
+        let decay = (-self.rate_per_us * time_us).exp();
+        self.amplitude * self.inversion.map_or(decay, |inversion| 1.0 - 2.0 * inversion * decay)
+    }
+
     /// Returns the standard deviation of the rate, 1/µs, for images with this noise.
     pub fn rate_sd_per_us(&self, noise: f64) -> f64 {
         noise / self.information.sqrt()

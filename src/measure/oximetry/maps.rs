@@ -6,6 +6,7 @@ use super::error::OximetryError;
 use super::fit::{NoRate, RateFit, RateFitter};
 use super::noise::local_noise;
 use crate::data::{OxygenCalibration, Unit, Volume};
+use crate::geometry::Grid;
 use crate::task::{Stopped, Task};
 
 /// Voxels of a piece of work between two looks at the task.
@@ -37,6 +38,45 @@ pub struct OxygenMaps {
     pub po2_sd: Option<Volume>,
     /// Voxels by result.
     pub counts: FitCounts,
+    /// Noise of the images by the residuals of all fits; `None` as for `po2_sd`.
+    pub noise: Option<f64>,
+    fits: Vec<Outcome>,
+}
+
+impl OxygenMaps {
+    fn of(outcomes: Vec<Outcome>, grid: &Grid, fitter: &RateFitter, calibration: &OxygenCalibration) -> Self {
+        let map = |unit: Unit, value: &dyn Fn(usize, &RateFit) -> f64| volume(grid, &outcomes, unit, value);
+        let counts = FitCounts::of(&outcomes);
+        let degrees_of_freedom = fitter.degrees_of_freedom();
+        let po2_sd = (degrees_of_freedom > 0).then(|| {
+            let residual = |outcome: &Outcome| outcome.as_ref().map_or(f64::NAN, |fit| fit.residual);
+            let noise = local_noise(grid, &outcomes.iter().map(residual).collect::<Vec<_>>(), degrees_of_freedom);
+            map(Unit::Torr, &|voxel, fit| calibration.po2_sd_torr(fit.rate_sd_per_us(noise[voxel])))
+        });
+        let residuals: f64 = outcomes.iter().flatten().map(|fit| fit.residual).sum();
+        let num = counts.fitted * degrees_of_freedom;
+        Self {
+            rate: map(Unit::PerMicrosecond, &|_, fit| fit.rate_per_us),
+            po2: map(Unit::Torr, &|_, fit| calibration.po2_torr(fit.rate_per_us)),
+            po2_sd,
+            counts,
+            noise: (num > 0).then(|| (residuals / num as f64).sqrt()),
+            fits: outcomes,
+        }
+    }
+
+    /// Returns the maps: rate, pressure, and its standard deviation if there is one.
+    pub fn all(&self) -> impl Iterator<Item = &Volume> {
+        [&self.rate, &self.po2].into_iter().chain(&self.po2_sd)
+    }
+
+    /// Returns the fitted image at a time; voxels without a rate are 0.
+    pub(super) fn model_image(&self, time_us: f64) -> Volume {
+        let mut image = Volume { unit: Unit::Arbitrary, ..Volume::filled(self.po2.grid.clone(), 0.0) };
+        let values = self.fits.iter().map(|fit| fit.as_ref().map_or(0.0, |fit| fit.value(time_us)));
+        image.as_mut_slice().iter_mut().zip(values).for_each(|(to, from)| *to = from as f32);
+        image
+    }
 }
 
 /// Outcome of a voxel; `Err(None)` = below the mask.
@@ -66,27 +106,33 @@ pub fn oxygen_maps(
     }
     let limit = mask_fraction * f64::from(largest);
     let outcomes = outcomes(images, fitter, |voxel| f64::from(fullest.as_slice()[voxel]) < limit, task)?;
-    let fitted = |outcome: &Outcome, value: &dyn Fn(&RateFit) -> f64| outcome.as_ref().map_or(f64::NAN, value);
-    let volume = |unit: Unit, value: &dyn Fn(usize, &RateFit) -> f64| {
-        let values = outcomes.iter().enumerate().map(|(voxel, outcome)| fitted(outcome, &|fit| value(voxel, fit)) as f32);
-        let mut volume = Volume { unit, ..Volume::filled(grid.clone(), f32::NAN) };
-        volume.as_mut_slice().iter_mut().zip(values).for_each(|(to, from)| *to = from);
-        volume
-    };
-    let degrees_of_freedom = fitter.degrees_of_freedom();
-    let po2_sd = (degrees_of_freedom > 0).then(|| {
-        let residuals: Vec<f64> = outcomes.iter().map(|outcome| fitted(outcome, &|fit| fit.residual)).collect();
-        let noise = local_noise(grid, &residuals, degrees_of_freedom);
-        volume(Unit::Torr, &|voxel, fit| calibration.po2_sd_torr(fit.rate_sd_per_us(noise[voxel])))
-    });
-    Ok(OxygenMaps {
-        rate: volume(Unit::PerMicrosecond, &|_, fit| fit.rate_per_us),
-        po2: volume(Unit::Torr, &|_, fit| calibration.po2_torr(fit.rate_per_us)),
-        po2_sd,
-        counts: FitCounts::of(&outcomes),
-    })
+    Ok(OxygenMaps::of(outcomes, grid, fitter, calibration))
 }
 
+/// Returns the oxygen pressure, torr, of other images, in the voxels that have a rate in some maps.
+///
+/// # Errors
+/// Stopped.
+pub(super) fn fitted_po2(
+    maps: &OxygenMaps,
+    images: &[Volume],
+    fitter: &RateFitter,
+    calibration: &OxygenCalibration,
+    task: &Task,
+) -> Result<Volume, OximetryError> {
+    let views: Vec<&Volume> = images.iter().collect();
+    let outcomes = outcomes(&views, fitter, |voxel| maps.fits[voxel].is_err(), task)?;
+    Ok(volume(&maps.po2.grid, &outcomes, Unit::Torr, |_, fit| calibration.po2_torr(fit.rate_per_us)))
+}
+
+/// Returns a map of a value of the fits.
+fn volume(grid: &Grid, outcomes: &[Outcome], unit: Unit, value: impl Fn(usize, &RateFit) -> f64) -> Volume {
+    let mut volume = Volume { unit, ..Volume::filled(grid.clone(), f32::NAN) };
+    let fits = outcomes.iter().enumerate().filter_map(|(voxel, outcome)| Some((voxel, outcome.as_ref().ok()?)));
+    let values = volume.as_mut_slice();
+    fits.for_each(|(voxel, fit)| values[voxel] = value(voxel, fit) as f32);
+    volume
+}
 /// Fits every voxel that is not masked.
 fn outcomes(
     images: &[&Volume],
@@ -136,7 +182,6 @@ impl FitCounts {
 mod tests {
     use super::*;
     use crate::data::RelaxationRate;
-    use crate::geometry::Grid;
 
     const DELAYS: [f64; 5] = [0.5, 1.5, 3.0, 8.0, 25.0];
 

@@ -13,9 +13,11 @@ mod error;
 mod fit;
 mod maps;
 mod noise;
+mod redraw;
 mod stats;
 
 pub use error::OximetryError;
 pub use fit::{NoRate, RateFit, RateFitter};
 pub use maps::{FitCounts, OxygenMaps, oxygen_maps};
+pub use redraw::{noise_of, redrawn_po2};
 pub use stats::{HYPOXIC_TORR, OxygenStats};

@@ -11,7 +11,7 @@ use std::f64::consts::PI;
 
 use super::simulate::{Noise, SweepError, SweepOptions, measured};
 use super::{Part, Phantom};
-use crate::data::{Notice, OxygenCalibration, RelaxationRate, Study, Sweep, Unit, Volume};
+use crate::data::{Notice, OxygenCalibration, RelaxationRate, Roi, Study, Sweep, Unit, Volume};
 use crate::geometry::Grid;
 use crate::task::{Stopped, Task};
 
@@ -65,13 +65,14 @@ pub fn simulate_oxygen(
 ) -> Result<OxygenScan, SweepError> {
     options.check()?;
     let deviation = oxygen.snr.map_or(0.0, |snr| 1.0 / (snr * noise_gain(options)));
+    let rois = phantom.with_oxygen_in_names().rois_in(options.space());
     let sweep = |(index, &time): (usize, &f64)| {
         let noise = Noise { deviation: &|_| deviation, first_stream: (index as u64) << 32 };
         let study = Study::new(
             format!("{}, {} at {time} µs", phantom.title, oxygen.calibration.rate.label()),
             measured(&phantom.at(time, oxygen), options, &noise, task)?,
         );
-        Ok(Study { rois: phantom.rois_in(options.space()), ..study })
+        Ok(Study { rois: rois.clone(), ..study })
     };
     let mut sweeps = oxygen.times_us.iter().enumerate().map(sweep).collect::<Result<Vec<_>, Stopped>>()?;
     let truth = options.truth_grid.as_ref().map(|grid| phantom.oxygen_truth(grid, task)).transpose()?;
@@ -93,6 +94,13 @@ impl Phantom {
             }
         };
         self.weighted(factor)
+    }
+
+    /// Returns the same with the oxygen pressure in the names of the regions.
+    fn with_oxygen_in_names(&self) -> Self {
+        let named =
+            |((index, roi), po2): ((usize, &Roi), f64)| Roi { name: format!("part {}, {po2} torr", index + 1), ..roi.clone() };
+        Self { rois: self.rois.iter().enumerate().zip(OXYGEN_TORR.into_iter().cycle()).map(named).collect(), ..self.clone() }
     }
 
     /// Returns the same with each density multiplied by a function of the oxygen pressure.
