@@ -64,6 +64,8 @@ fn simulated_vials_have_their_oxygen_in_the_map() {
         let median = deviations["median_torr"].as_f64().unwrap();
         assert!((0.01..3.0).contains(&median), "{found}");
     }
+    let record: Value = serde_json::from_slice(&std::fs::read(at.join("again_pO2.nii.json")).unwrap()).unwrap();
+    assert_eq!((&record["algorithm"]["name"], &record["oximetry"]["images"][0]), (&"fbp".into(), &"a_f001.sweep".into()));
     let table = done(at, &words(&format!("{sweeps} --repeats 3")));
     assert!(table.contains(" ± ") && table.contains("standard deviation between draws of the noise"), "{table}");
     let record: Value = serde_json::from_slice(&std::fs::read(at.join("map_pO2.nii.json")).unwrap()).unwrap();
@@ -100,6 +102,14 @@ fn echo_times_and_own_calibrations_give_maps() {
     let err = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && err.contains("the standard deviation is not written"), "{err}");
     assert!(at.join("c_pO2.nii").exists() && !at.join("c_pO2_sd.nii").exists());
+    // A signal that grows with the echo time has no rate anywhere.
+    let line = "oximetry a_f003.nii a_f002.nii a_f001.nii --echo-times-us 0.5,2,5 --calibration mine.toml -o d.nii";
+    let output = tomoscope(at, &words(line));
+    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert!(
+        output.status.code() == Some(3) && err.contains("no voxel has a rate") && out.contains("0 voxels fitted"),
+        "{out}{err}"
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::cli::shared::outputs::Files;
 use crate::cli::shared::oxygen::{calibration, file_of_calibration};
 use crate::cli::shared::printed::written;
 use crate::cli::shared::progress::with_bar;
-use crate::data::{Notice, OxygenCalibration, Unit, Volume};
+use crate::data::{Notice, Unit, Volume};
 use crate::io::{check_image_unit, read_regions, rois};
 use crate::measure::oximetry::{FitCounts, OxygenMaps, RateFitter, noise_of, oxygen_maps, redrawn_po2};
 use crate::plan::{DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
@@ -38,9 +38,9 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
     };
     notices::print(rois::notice(&rois).as_slice());
     let sweeps = if options.are_sweeps()? { Some(Sweeps::read(&options.inputs, options.device)?) } else { None };
-    let images = match &sweeps {
+    let (images, algorithm) = match &sweeps {
         Some(sweeps) => with_bar("reconstructing", |task| sweeps.images(task))??,
-        None => options.images()?,
+        None => (options.images()?, None),
     };
     let views: Vec<&Volume> = images.iter().collect();
     let maps = with_bar("fitting", |task| oxygen_maps(&views, &fitter, &calibration, options.mask_fraction, task))??;
@@ -50,11 +50,23 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
     }
     let mut regions = Regions::new(&maps.po2, &rois);
     if let (Some(sweeps), Some(num), Some(noise)) = (&sweeps, options.repeats, maps.noise) {
-        for po2 in redrawn(sweeps, num, options.seed, (&maps, noise), &fitter, &calibration)? {
-            regions.add_draw(&po2);
+        let mut factor = None;
+        for draw in 0..num {
+            let one = |task: &Task| -> CliResult<Volume> {
+                let images = sweeps.noise(options.seed, draw, task)?;
+                // The noise of the samples is that whose images have the noise of the residuals.
+                let factor = *factor.get_or_insert_with(|| noise / noise_of(&maps, &images));
+                Ok(redrawn_po2(&maps, &fitter, &calibration, (&images, factor), task)?)
+            };
+            regions.add_draw(&with_bar(&format!("draw {} of {num}", draw + 1), one)??);
         }
     }
-    options.write(&maps, &outputs, &fitter, &calibration, start)?;
+    let record = Provenance {
+        algorithm,
+        oximetry: Some(options.record(fitter.times_us(), &calibration)),
+        ..record_of(options, &maps.po2, start)
+    };
+    write(&maps, &outputs, &record)?;
     if options.json {
         let figures = json!({ "calibration": calibration, "voxels": maps.counts, "regions": regions.to_json() });
         out!("{}", serde_json::to_string_pretty(&figures)?);
@@ -65,29 +77,13 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
             written(path, map.unit.label());
         }
     }
-    Ok(Done::Complete)
-}
-
-/// Returns the oxygen pressures of draws of the noise. The noise of the samples is that whose images have the noise of the residuals.
-fn redrawn(
-    sweeps: &Sweeps,
-    num: usize,
-    seed: u64,
-    (maps, noise): (&OxygenMaps, f64),
-    fitter: &RateFitter,
-    calibration: &OxygenCalibration,
-) -> CliResult<Vec<Volume>> {
-    let (mut draws, mut factor) = (Vec::with_capacity(num), None);
-    for draw in 0..num {
-        let title = format!("draw {} of {num}", draw + 1);
-        let one = |task: &Task| -> CliResult<Volume> {
-            let images = sweeps.noise(seed, draw, task)?;
-            let factor = *factor.get_or_insert_with(|| noise / noise_of(maps, &images));
-            Ok(redrawn_po2(maps, fitter, calibration, (&images, factor), task)?)
-        };
-        draws.push(with_bar(&title, one)??);
+    if maps.counts.fitted == 0 {
+        notices::print(&[Notice::warning(
+            "no voxel has a rate: all values of the maps are NaN; check the times and their order",
+        )]);
+        return Ok(Done::Partial);
     }
-    Ok(draws)
+    Ok(Done::Complete)
 }
 
 /// Prints the numbers of fitted and of masked voxels.
@@ -106,24 +102,17 @@ fn print_voxels(counts: &FitCounts) {
     }
 }
 
-impl OximetryOptions {
-    /// Writes the maps with their records.
-    fn write(
-        &self,
-        maps: &OxygenMaps,
-        outputs: &[PathBuf],
-        fitter: &RateFitter,
-        calibration: &OxygenCalibration,
-        start: Start,
-    ) -> CliResult {
-        let record = self.record(fitter.times_us(), calibration);
-        let device = DeviceRecord { name: "CPU".to_owned(), threads: rayon::current_num_threads() };
-        for (path, map) in outputs.iter().zip(maps.all()) {
-            let (data, image) = (self.data(), ImageRecord::new(&map.grid, map.unit));
-            let provenance = Provenance::new(ImageKind::Oximetry, data, image, device.clone(), start.times());
-            let provenance = Provenance { oximetry: Some(record.clone()), ..provenance };
-            notices::print(provenance.of_image(map).beside([path.as_path()]).write_image(path, map)?.as_slice());
-        }
-        Ok(())
+/// Returns the record of a map without its making.
+fn record_of(options: &OximetryOptions, map: &Volume, start: Start) -> Provenance {
+    let device = DeviceRecord { name: "CPU".to_owned(), threads: rayon::current_num_threads() };
+    let image = ImageRecord::new(&map.grid, map.unit);
+    Provenance::new(ImageKind::Oximetry, options.data(), image, device, start.times())
+}
+
+/// Writes the maps with their records.
+fn write(maps: &OxygenMaps, outputs: &[PathBuf], record: &Provenance) -> CliResult {
+    for (path, map) in outputs.iter().zip(maps.all()) {
+        notices::print(record.clone().of_image(map).beside([path.as_path()]).write_image(path, map)?.as_slice());
     }
+    Ok(())
 }

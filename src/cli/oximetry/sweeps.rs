@@ -9,7 +9,9 @@ use crate::cli::shared::error::CliResult;
 use crate::cli::shared::notices;
 use crate::data::{Study, Sweep, Volume};
 use crate::io::read_sweep;
-use crate::plan::{Acquisition, DeviceChoice, Job, RunSettings, default_sweep_settings, prepare};
+use crate::plan::{
+    Acquisition, AlgorithmRecord, DeviceChoice, FbpRecord, Job, Prepared, RunSettings, default_sweep_settings, prepare,
+};
 use crate::random;
 use crate::task::Task;
 
@@ -37,12 +39,29 @@ impl Sweeps {
         Ok(Self { sweeps, settings })
     }
 
-    /// Reconstructs all.
+    /// Reconstructs all, with the record of the reconstruction.
     ///
     /// # Errors
     /// A failed or stopped reconstruction.
-    pub fn images(&self, task: &Task) -> CliResult<Vec<Volume>> {
-        self.sweeps.iter().zip(&self.settings).map(|(sweep, settings)| image(sweep.clone(), settings, task)).collect()
+    pub fn images(&self, task: &Task) -> CliResult<(Vec<Volume>, Option<AlgorithmRecord>)> {
+        let (mut images, mut record) = (Vec::new(), None);
+        for (sweep, settings) in self.sweeps.iter().zip(&self.settings) {
+            let (image, prepared) = image(sweep.clone(), settings, task)?;
+            images.push(image);
+            if record.is_none() {
+                notices::print(&prepared.notices);
+            }
+            let program = prepared.info.projector;
+            record.get_or_insert_with(|| AlgorithmRecord {
+                name: settings.algorithm.entry().key.to_owned(),
+                em: None,
+                fbp: Some(FbpRecord { program, kernel: settings.research.kernel }),
+                ascent: None,
+                replicates: None,
+                parameters: settings.parameters.clone(),
+            });
+        }
+        Ok((images, record))
     }
 
     /// Reconstructs noise with the standard deviation 1 in place of the samples; the same numbers for the same seed and number of the draw.
@@ -58,18 +77,18 @@ impl Sweeps {
                 let mut sample = || -> f32 { StandardNormal.sample(&mut random) };
                 projection.values = (0..sweep.num_points).map(|_| sample()).collect();
             }
-            image(noise, settings, task)
+            Ok(image(noise, settings, task)?.0)
         };
         self.sweeps.iter().zip(&self.settings).enumerate().map(of_sweep).collect()
     }
 }
 
-/// Reconstructs an acquisition.
-fn image(sweep: Sweep, settings: &RunSettings, task: &Task) -> CliResult<Volume> {
+/// Reconstructs an acquisition; the image, and the algorithm with its description.
+fn image(sweep: Sweep, settings: &RunSettings, task: &Task) -> CliResult<(Volume, Prepared)> {
     let study = Arc::new(Study::new(String::new(), Acquisition::complete(sweep)));
     let mut prepared = prepare(&Job::of(&study, settings.clone()), task)?;
     prepared.algorithm.iterate(task)?;
     let mut image = Volume::filled(settings.grid.clone(), 0.0);
     prepared.algorithm.volume_into(&mut image)?;
-    Ok(image)
+    Ok((image, prepared))
 }

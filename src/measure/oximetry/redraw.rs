@@ -39,6 +39,9 @@ pub fn redrawn_po2(
     task: &Task,
 ) -> Result<Volume, OximetryError> {
     fitter.check_num_images(noise.len())?;
+    if let Some(index) = noise.iter().position(|image| image.grid.size != maps.po2.grid.size) {
+        return Err(OximetryError::Sizes(index + 1));
+    }
     let images: Vec<Volume> = (fitter.times_us().iter().zip(noise))
         .map(|(&time_us, noise)| {
             let mut image = maps.model_image(time_us);

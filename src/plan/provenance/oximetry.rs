@@ -7,7 +7,7 @@ use crate::data::{OxygenCalibration, RelaxationRate};
 /// Images and calibration of a map.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OximetryRecord {
-    /// Names of the image files, in the order of the times.
+    /// Names of the image files, or of the acquisitions, in the order of the times.
     pub images: Vec<String>,
     /// Delays after the inversion (R1) or echo times (R2), µs.
     pub times_us: Vec<f64>,
