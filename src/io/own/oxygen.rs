@@ -119,7 +119,7 @@ mod tests {
     fn built_in_calibrations_parse_and_have_the_published_numbers() {
         assert_eq!(built_in().len(), FILES.len());
         for (name, slope, intercept) in
-            [("OX071-PBS", 109.664, 0.181), ("ox071-dmem", 123.394, 0.1537), ("ox071-vitrogel", 113.484, 0.130)]
+            [("OX071-PBS", 109.664, 0.181), ("ox071-dmem", 123.3941, 0.1537), ("ox071-vitrogel", 113.484, 0.130)]
         {
             let found = find(name).unwrap();
             assert_eq!((found.rate, found.slope_torr_us, found.intercept_per_us), (RelaxationRate::R1, slope, intercept));
