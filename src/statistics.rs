@@ -9,6 +9,13 @@ pub fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
+/// Returns the standard deviation, with n − 1 in the denominator; `None` of fewer than two numbers.
+pub fn standard_deviation(numbers: &[f64]) -> Option<f64> {
+    let mean = mean(numbers).filter(|_| numbers.len() > 1)?;
+    let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
+    Some((squares / (numbers.len() as f64 - 1.0)).sqrt())
+}
+
 /// Returns quantiles, each for the part (0 … 1) of the numbers that it exceeds; `None` of no numbers.
 pub fn quantiles<const N: usize>(mut numbers: Vec<f64>, parts: [f64; N]) -> Option<[f64; N]> {
     numbers.sort_by(f64::total_cmp);

@@ -13,6 +13,7 @@ use crate::cli::histogram;
 use crate::cli::inspect;
 use crate::cli::manual;
 use crate::cli::mu_map;
+use crate::cli::oximetry;
 use crate::cli::project;
 use crate::cli::reconstruct;
 use crate::cli::reproduce;
@@ -77,6 +78,10 @@ pub enum CliCommand {
     Attenuation(attenuation::AttenuationOptions),
     /// Converts CT into an attenuation map at 511 keV.
     MuMap(mu_map::MuMapOptions),
+    /// Maps relaxation rates and oxygen pressure from EPRI images at several delays or echo times.
+    ///
+    /// Writes OUT_r1 (OUT_r2), OUT_pO2 and its standard deviation OUT_pO2_sd. Voxels without a rate are NaN.
+    Oximetry(Box<oximetry::options::OximetryOptions>),
     /// Measures regions of interest on an image.
     Measure(inspect::measure::MeasureOptions),
     /// Measures lesions: maximum, mean, peak, volume, total glycolysis, and their change since a baseline.

@@ -150,6 +150,7 @@ fn of_projector(option: &str) -> Option<&'static str> {
 fn of_simulate(option: &str) -> Option<&'static str> {
     Some(match option {
         "epri" | "points" | "extent_mm" | "noise_fraction" | "order" | "weights" => "EPRI acquisitions",
+        "oxygen" | "calibration" | "delays_us" | "echo_times_us" | "inversion" | "snr" => "Oximetry",
         "list_mode" | "duration_secs" | "tof_ps" => "List-mode data",
         "truth" | "image" | "voxel_mm" | "rois" => "True image and regions",
         _ => return None,

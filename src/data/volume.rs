@@ -50,6 +50,12 @@ pub enum Unit {
     /// Not known: values as a file gave them.
     #[strum(serialize = "file units")]
     Unknown,
+    /// Oxygen pressure, on the axes of the gradients.
+    #[strum(serialize = "torr")]
+    Torr,
+    /// Relaxation rate, on the axes of the gradients.
+    #[strum(serialize = "1/µs")]
+    PerMicrosecond,
 }
 
 impl Unit {

@@ -54,7 +54,7 @@ pub use images::film::FilmWriter;
 pub use images::png::{Picture, write_png};
 pub use images::{dicom, nifti, numpy_image};
 pub use own::{
-    calibration, crystals, measurements, provenance, psf, recovery, rois, saved_factors, saved_matrix, saved_pairs,
+    calibration, crystals, measurements, oxygen, provenance, psf, recovery, rois, saved_factors, saved_matrix, saved_pairs,
     saved_sensitivity, saved_tubes, session_text,
 };
 pub use petric::{BACKGROUND_REGION, PetricFolder, WHOLE_OBJECT, petric_regions};

@@ -14,6 +14,7 @@ mod isocontour;
 pub mod lesions;
 pub mod nema;
 pub mod nema_nu4;
+pub mod oximetry;
 mod peak_width;
 mod peaks;
 mod petric;

@@ -31,6 +31,7 @@ mod nema_scan;
 #[path = "../support/node.rs"]
 mod node;
 mod outputs;
+mod oximetry;
 mod penalised;
 mod petric;
 mod printing;

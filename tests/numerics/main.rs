@@ -47,6 +47,7 @@ mod montecarlo;
 mod nema;
 mod nema_nu4;
 mod nothing_lost;
+mod oximetry;
 mod parity;
 mod peaks;
 mod penalised;

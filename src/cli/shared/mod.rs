@@ -11,6 +11,7 @@ pub mod list_options;
 pub mod notices;
 pub mod options;
 pub mod outputs;
+pub mod oxygen;
 pub mod paths;
 pub mod printed;
 pub mod progress;

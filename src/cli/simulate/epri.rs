@@ -1,6 +1,7 @@
 //! `tomoscope simulate PHANTOM --epri SCHEME -o OUT.sweep`: a pulse EPRI acquisition of a phantom, as a file.
 
 use super::options::SimulateOptions;
+use super::oxygen;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
@@ -23,8 +24,9 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     if FileKind::of(&options.output) != Some(FileKind::SavedSweep) {
         return Err(CliError::arguments(format!("{} must end in .sweep, as EPRI sweeps do", options.output.display())));
     }
+    let is_oxygen = options.oxygen.oxygen;
     if let Some(truth) = &options.truth {
-        check_image_unit(truth, Unit::Arbitrary, None)?;
+        check_image_unit(truth, if is_oxygen { Unit::Torr } else { Unit::Arbitrary }, None)?;
     }
     let step_mm = epri.extent_mm / epri.points as f64;
     let mut sweep_options = SweepOptions {
@@ -43,6 +45,9 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     }
     let phantom =
         by_name(&options.phantom, sweep_options.half_extent_mm()).map_err(|error| CliError::arguments(error.to_string()))?;
+    if is_oxygen {
+        return oxygen::run(options, &phantom, &sweep_options, start);
+    }
     let study = with_bar("simulating", |task| simulate(&phantom, &sweep_options, task))??;
     notices::print(&study.notices);
     out!("{}, {scheme}", study.title);

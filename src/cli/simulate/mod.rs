@@ -6,6 +6,8 @@ pub mod list;
 pub mod list_options;
 pub mod matrix;
 pub mod options;
+pub mod oxygen;
+pub mod oxygen_options;
 pub mod petric;
 pub mod photons;
 pub mod run;

@@ -7,6 +7,7 @@ use clap::builder::ArgPredicate;
 
 use super::epri_options::EpriOptions;
 use super::list_options::ListArguments;
+use super::oxygen_options::OxygenArguments;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::known::known_scanner;
 use crate::cli::shared::notices;
@@ -67,6 +68,9 @@ pub struct SimulateOptions {
 
     #[command(flatten)]
     pub epri: EpriOptions,
+
+    #[command(flatten)]
+    pub oxygen: OxygenArguments,
 
     /// File to write: sinogram ({write projections}), with --epri an acquisition ({write acquisitions}), for a ring of crystals a crystal-pair histogram
     /// (.pairs), with --list-mode events ({write lists}).
@@ -147,7 +151,8 @@ impl SimulateOptions {
         let corrections: Vec<PathBuf> =
             corrections.iter().filter(|(_, is_made)| *is_made).map(|(which, _)| which.path_beside(&self.output)).collect();
         let map = (self.attenuation && is_list).then(|| map_beside(&self.output));
-        let files = Files::new().write("-o", [&self.output]).write("-o", &corrections).write("-o", &map);
+        let outputs = if self.oxygen.oxygen { self.oxygen.outputs(&self.output) } else { vec![self.output.clone()] };
+        let files = Files::new().read(&self.oxygen.file()).write("-o", &outputs).write("-o", &corrections).write("-o", &map);
         files.write("--truth", &self.truth).write("--rois", &self.rois)
     }
 

@@ -107,6 +107,21 @@ pub enum FormProblem {
     #[error("it limits nothing; add [mean_a50], [max] or [peak], each with min and max")]
     NoBand,
 
+    // Calibrations of oxygen.
+    /// No section, or several.
+    #[error("expected one of the sections [r1], [r2] and [linewidth]")]
+    OxygenSection,
+    /// A slope or an intercept that is no calibration.
+    #[error(
+        "the slope is {slope_torr_us} torr·µs and the intercept {intercept_per_us}/µs; expected a slope above 0 and an intercept of at least 0"
+    )]
+    OxygenLine {
+        /// Slope, torr·µs.
+        slope_torr_us: f64,
+        /// Intercept, 1/µs.
+        intercept_per_us: f64,
+    },
+
     // Crystals.
     /// An angle out of range.
     #[error("min_angle_deg is {0}; it must be 0 to 180")]

@@ -48,8 +48,8 @@ const MIN_REST_BYTES: u64 = 1 << 24;
 /// Values decoded at a time from a compressed file.
 const BLOCK_VALUES: usize = 1 << 16;
 
-/// `intent_name` of an image on the gradients' axes.
-const GRADIENT_AXES: &str = "tomoscope a.u.";
+/// Beginning of the `intent_name` of an image on the gradients' axes, before its unit.
+const GRADIENT_AXES: &str = "tomoscope ";
 
 /// Reads images and their notices; the fourth dimension is time.
 ///
@@ -279,7 +279,7 @@ fn orientation(
         _ => 1.0,
     };
     // Of our axes in the file's world.
-    let sign = if intent_name(header) == GRADIENT_AXES { 1.0 } else { -1.0 };
+    let sign = if intent_name(header).starts_with(GRADIENT_AXES) { 1.0 } else { -1.0 };
     let pitch: [f64; 3] = std::array::from_fn(|axis| decimal(header.pixdim[axis + 1]).abs());
     // Rows of the world's axes right, anterior, superior; columns of the voxel axes and the translation.
     let affine = if header.sform_code > 0 {
@@ -352,7 +352,9 @@ fn unit(header: &NiftiHeader) -> Unit {
 /// Returns the `intent_name` of an image in this unit.
 fn name_of(unit: Unit) -> &'static str {
     match unit {
-        Unit::Arbitrary => GRADIENT_AXES,
+        Unit::Arbitrary => "tomoscope a.u.",
+        Unit::Torr => "tomoscope torr",
+        Unit::PerMicrosecond => "tomoscope 1/µs",
         // The field has 16 bytes.
         Unit::SuvLeanJanmahasatian => "SUL (Janmahas.)",
         Unit::Unknown => "",
@@ -449,7 +451,7 @@ fn oblique(header: NiftiHeader, grid: &Grid, placement: &Placement) -> NiftiHead
 fn header(volume: &Volume) -> NiftiHeader {
     let grid = &volume.grid;
     let name = name_of(volume.unit);
-    let sign = if name == GRADIENT_AXES { 1.0 } else { -1.0 };
+    let sign = if name.starts_with(GRADIENT_AXES) { 1.0 } else { -1.0 };
     let pitch = grid.voxel_mm.map(|d| d as f32);
     // Added to 0 so that no −0 is written.
     let shift = grid.origin_mm.map(|o| 0.0 + sign * o as f32);

@@ -3,6 +3,7 @@
 pub mod calibration;
 pub mod crystals;
 pub mod measurements;
+pub mod oxygen;
 pub mod provenance;
 pub mod psf;
 pub mod recovery;

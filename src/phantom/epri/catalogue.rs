@@ -1,5 +1,7 @@
 //! The EPRI phantoms by name, each scaled to the sampled range of a sweep. x, y, z are the gradient axes.
 
+use std::f64::consts::TAU;
+
 use super::{Body, Part, Phantom, Section};
 use crate::data::{Notice, Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
@@ -9,12 +11,13 @@ use crate::phantom::{PhantomError, PhantomInfo};
 /// Makes the parts of a phantom in their usual size.
 type Make = fn() -> Vec<Part>;
 
-const CATALOGUE: [Entry<Make>; 5] = [
+const CATALOGUE: [Entry<Make>; 6] = [
     (PhantomInfo::new("ball", "Ball"), ball),
     (PhantomInfo::new("disc", "Disc"), disc),
     (PhantomInfo::new("balls", "Balls of five sizes"), balls),
     (PhantomInfo::new("bottle", "Bottle with solution up to its neck"), bottle),
     (PhantomInfo::new("tubes", "Tubes of five diameters"), tubes),
+    (PhantomInfo::new("vials", "Six equal vials"), vials),
 ];
 
 /// Part of the sampled half length that a phantom may fill: the filters need some zeros about it.
@@ -99,6 +102,16 @@ fn tubes() -> Vec<Part> {
         upright(0.0, -8.0, 1.0, 3.0),
         Part { body: Body::cylinder([-3.0, -2.0, -9.0], [1.0, 3.0, 9.0], 1.5), density: 2.0 },
     ]
+}
+
+/// Returns six equal upright cylinders on a circle, one for each oxygen pressure of [`OXYGEN_TORR`](super::OXYGEN_TORR).
+fn vials() -> Vec<Part> {
+    let vial = |k: usize| {
+        let (sin, cos) = (TAU * k as f64 / 6.0).sin_cos();
+        let (x, y) = (10.0 * cos, 10.0 * sin);
+        Part { body: Body::cylinder([x, y, -8.0], [x, y, 8.0], 4.0), density: 1.0 }
+    };
+    (0..6).map(vial).collect()
 }
 
 /// Returns a ball in the middle of each part; the least dense part is the background of the others.

@@ -6,15 +6,17 @@
 
 mod body;
 mod catalogue;
+mod oxygen;
 mod simulate;
 
 pub use body::{Body, Section};
 pub use catalogue::{by_name, catalogue, find};
+pub use oxygen::{OXYGEN_TORR, OxygenOptions, OxygenScan, noise_gain, simulate_oxygen};
 pub use simulate::{SweepError, SweepOptions, simulate};
 
 use rayon::prelude::*;
 
-use crate::data::{Notice, Roi, RoiPlane, RoiShape, Unit, Volume};
+use crate::data::{Notice, Roi, RoiPlane, RoiShape, SweepSpace, Unit, Volume};
 use crate::geometry::{Grid, Point, dot};
 use crate::task::{Stopped, Task};
 
@@ -59,8 +61,11 @@ impl Phantom {
         self.parts.iter().map(|part| part.density * part.body.chord_length(from, along)).sum()
     }
 
-    /// Returns the regions' cuts with the plane z = 0: balls become circles.
-    pub fn slice_rois(&self) -> Vec<Roi> {
+    /// Returns the regions in an image: in a slice their cuts with the plane z = 0, where balls become circles.
+    pub fn rois_in(&self, space: SweepSpace) -> Vec<Roi> {
+        if !space.is_slice() {
+            return self.rois.clone();
+        }
         let cut = |roi: &Roi| {
             let [x, y, z] = roi.centre_mm;
             let RoiShape::Sphere { radius_mm } = roi.shape else { return Some(roi.clone()) };

@@ -60,6 +60,11 @@ impl SweepOptions {
         self.num_points / 2
     }
 
+    /// Returns the space of the image.
+    pub fn space(&self) -> SweepSpace {
+        if self.scheme.is_slice() { SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]) } else { SweepSpace::Volume }
+    }
+
     /// Returns the largest |t| that is sampled on both sides, mm: the limit of a phantom.
     pub fn half_extent_mm(&self) -> f64 {
         self.centre().min(self.num_points.saturating_sub(1 + self.centre())) as f64 * self.step_mm
@@ -103,12 +108,37 @@ pub enum SweepError {
 
 coded!(SweepError, Stopped);
 
-/// Simulates a pulse sweep, in two dimensions of the section z = 0. It carries the phantom's ROIs, and the truth if a grid is given. `task` counts projections.
+/// Simulates a pulse sweep, in two dimensions of the section z = 0. It carries the phantom's ROIs, and the truth if a grid is given.
+/// `task` counts projections.
 ///
 /// # Errors
 /// Options out of range, stopped.
 pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Result<Study<Sweep>, SweepError> {
     options.check()?;
+    let noise = Noise { deviation: &|largest| options.noise_fraction * largest, first_stream: 0 };
+    let sweep = measured(phantom, options, &noise, task)?;
+    let truth = options.truth_grid.as_ref().map(|grid| phantom.truth(grid, task)).transpose()?;
+    Ok(Study {
+        truth: truth.map(Arc::new),
+        rois: phantom.rois_in(sweep.space),
+        notices: phantom.notices.clone(),
+        ..Study::new(phantom.title, sweep)
+    })
+}
+
+/// Noise of a sweep.
+pub(super) struct Noise<'a> {
+    /// Standard deviation, from the largest sample.
+    pub deviation: &'a dyn Fn(f64) -> f64,
+    /// Random stream of the first direction.
+    pub first_stream: u64,
+}
+
+/// Measures a phantom with options that were checked.
+///
+/// # Errors
+/// Stopped.
+pub(super) fn measured(phantom: &Phantom, options: &SweepOptions, noise: &Noise, task: &Task) -> Result<Sweep, Stopped> {
     let directions = options.scheme.directions(options.weighting);
     let units: Vec<Point> = directions.iter().map(|direction| direction.unit).collect();
     let order = options.order.indices(&units);
@@ -124,10 +154,10 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
     };
     let exact: Vec<Vec<f64>> = order.par_iter().map(exact).collect::<Result<_, Stopped>>()?;
     let largest = exact.iter().flatten().copied().fold(0.0, f64::max);
-    let deviation = options.noise_fraction * largest;
+    let deviation = (noise.deviation)(largest);
     let projection = |(&index, values): (&usize, Vec<f64>)| {
         // The stream belongs to the direction: the noise does not depend on the order.
-        let mut random = random::stream(options.seed, index as u64);
+        let mut random = random::stream(options.seed, noise.first_stream + index as u64);
         let mut noisy = |value: f64| -> f32 {
             let normal: f64 = if deviation > 0.0 { StandardNormal.sample(&mut random) } else { 0.0 };
             (value + deviation * normal) as f32
@@ -135,10 +165,9 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
         let values: Arc<[f32]> = values.into_iter().map(&mut noisy).collect();
         Projection { direction: units[index], weight: directions[index].weight, values }
     };
-    let truth = options.truth_grid.as_ref().map(|grid| phantom.truth(grid, task)).transpose()?;
-    let sweep = Sweep {
+    Ok(Sweep {
         kind: SweepKind::Pulse,
-        space: if is_slice { SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]) } else { SweepSpace::Volume },
+        space: options.space(),
         num_points: options.num_points,
         step_mm: options.step_mm,
         centre: options.centre() as f64,
@@ -146,11 +175,5 @@ pub fn simulate(phantom: &Phantom, options: &SweepOptions, task: &Task) -> Resul
         secs_per_projection: None,
         facts: SweepMetadata::default(),
         projections: order.iter().zip(exact).map(projection).collect(),
-    };
-    Ok(Study {
-        truth: truth.map(Arc::new),
-        rois: if is_slice { phantom.slice_rois() } else { phantom.rois.clone() },
-        notices: phantom.notices.clone(),
-        ..Study::new(phantom.title, sweep)
     })
 }

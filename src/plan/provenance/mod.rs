@@ -3,6 +3,7 @@
 
 pub mod algorithm;
 mod data;
+mod oximetry;
 pub mod settings_table;
 
 use std::path::Path;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use self::algorithm::AlgorithmRecord;
 use self::data::file_name;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
+pub use self::oximetry::OximetryRecord;
 use crate::data::{
     BasisSettings, Counts, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TofBins, TubeSet, TubesMade, Unit,
     ValueScale, Volume,
@@ -70,6 +72,9 @@ pub struct Provenance {
     /// Facts of the PET scan: corrections, times, injected activity, patient's size.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pet: Option<PetImage>,
+    /// Images and calibration of a map of pulse oximetry.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub oximetry: Option<OximetryRecord>,
     /// By which the image is known as the one that a command would make again.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub seal: Option<ContentFingerprint>,
@@ -103,6 +108,9 @@ pub enum ImageKind {
     /// Standard deviation of each voxel between the replicates of a reconstruction.
     #[strum(serialize = "standard deviation between replicates")]
     Deviation,
+    /// Relaxation rate or oxygen pressure of pulse oximetry.
+    #[strum(serialize = "pulse oximetry")]
+    Oximetry,
     /// Attenuation map of CT.
     #[strum(serialize = "attenuation map of CT")]
     AttenuationMap,
@@ -302,6 +310,7 @@ impl Provenance {
             post_filter_fwhm_mm: None,
             calibration_bq_per_ml: None,
             pet: None,
+            oximetry: None,
             seal: None,
             image,
             device,
@@ -366,6 +375,9 @@ impl Provenance {
             let names = names.into_iter().flatten().chain(&mut corrections.added_attenuation);
             names.for_each(|name| *name = anonymous());
         }
+        if let Some(oximetry) = &mut self.oximetry {
+            oximetry.images.iter_mut().for_each(|name| *name = anonymous());
+        }
         if let Some(em) = self.algorithm.as_mut().and_then(|algorithm| algorithm.em.as_mut())
             && em.start_image != "uniform"
         {
@@ -411,7 +423,8 @@ impl Provenance {
     /// Returns it in one line: "OSEM 14 subsets, iteration 3 · axial-runs · deterministic · CPU, 2 threads · post-filter 4 mm".
     pub fn line(&self) -> String {
         let frame = self.data.frame.as_ref().map(FrameRecord::text);
-        let made = [self.deviation_text(), frame, self.algorithm.as_ref().map(AlgorithmRecord::text), self.position()];
+        let oximetry = self.oximetry.as_ref().map(OximetryRecord::text);
+        let made = [self.deviation_text(), frame, self.algorithm.as_ref().map(AlgorithmRecord::text), oximetry, self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
         parts.extend(self.projector.iter().flat_map(|projector| [projector.name.clone(), projector.accumulation_text()]));
@@ -432,7 +445,9 @@ impl Provenance {
         let calibration = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
         let program = format!("{} {}", self.program, self.program_version);
         let (position, device) = (self.position(), Some(self.device.name.clone()));
-        let made = [self.deviation_text(), filter, frame, Some(algorithm), position, calibration, Some(program), device];
+        let oximetry = self.oximetry.as_ref().map(OximetryRecord::text);
+        let made =
+            [self.deviation_text(), filter, frame, Some(algorithm), oximetry, position, calibration, Some(program), device];
         made.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 

@@ -1,0 +1,6 @@
+//! `tomoscope oximetry`: relaxation rates and oxygen pressures of EPRI images.
+
+pub mod options;
+mod regions;
+pub mod run;
+mod sweeps;

@@ -1,0 +1,153 @@
+//! Options of `tomoscope oximetry`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::shared::error::{CliError, CliResult};
+use crate::cli::shared::notices;
+use crate::cli::shared::options::{TalkOptions, device, not_negative, number, seed};
+use crate::cli::shared::outputs::check_same_grid;
+use crate::cli::shared::paths::{before_ending, file_of};
+use crate::data::{Origin, OxygenCalibration, RelaxationRate, Volume};
+use crate::io::formats::Content;
+use crate::io::read_volume;
+use crate::plan::{DataKind, DataRecord, DeviceChoice, OximetryRecord, data_kind_of};
+
+/// Options of `tomoscope oximetry`.
+#[derive(Args, Clone, Debug)]
+pub struct OximetryOptions {
+    /// Images on one grid, one for each delay or echo time, in their order ({read images}); or EPRI acquisitions ({read acquisitions}).
+    ///
+    /// Acquisitions are reconstructed by fbp with its default settings, on the grid of the first.
+    #[arg(required = true)]
+    pub inputs: Vec<PathBuf>,
+
+    /// Delays after the inversion or saturation, µs: at least 3, for R1.
+    #[arg(long, value_name = "T,T,...", value_delimiter = ',', value_parser = not_negative)]
+    #[arg(required_unless_present = "echo_times_us", conflicts_with = "echo_times_us")]
+    pub delays_us: Vec<f64>,
+
+    /// Echo times, µs: at least 2, for R2.
+    #[arg(long, value_name = "T,T,...", value_delimiter = ',', value_parser = not_negative)]
+    pub echo_times_us: Vec<f64>,
+
+    /// Calibration of the oxygen pressure: ox071-pbs, ox071-dmem, ox071-vitrogel (R1), eprit-llw (R2) or a file (.toml).
+    #[arg(long, value_name = "NAME|FILE")]
+    pub calibration: String,
+
+    /// Limit of the mask, as a fraction of the largest value of the image at the longest delay or the shortest echo time.
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.15, value_parser = fraction)]
+    pub mask_fraction: f64,
+
+    /// Also measure regions of interest (.toml, .json).
+    #[arg(long, value_name = "FILE")]
+    pub rois: Option<PathBuf>,
+
+    /// Uncertainty of the figures: draw the noise of the acquisitions again N times.
+    ///
+    /// For acquisitions only. Prints the standard deviations of median, mean and HF10.
+    #[arg(long, value_name = "N", value_parser = repeats)]
+    pub repeats: Option<usize>,
+
+    /// Seed of the draws.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = seed, requires = "repeats")]
+    pub seed: u64,
+
+    /// Device of the reconstruction: cpu, auto, cuda, cuda:N, gpu or gpu:N.
+    #[arg(long, default_value = "cpu", value_parser = device)]
+    pub device: DeviceChoice,
+
+    /// Maps to write (.nii, .nii.gz, .npy, .hv): OUT_r1 or OUT_r2, OUT_pO2 and OUT_pO2_sd.
+    #[arg(short, long, value_name = "OUT", value_parser = file_of(Content::Image))]
+    pub output: PathBuf,
+
+    /// Print the figures as JSON, for scripts.
+    #[arg(long)]
+    pub json: bool,
+
+    #[command(flatten)]
+    pub talk: TalkOptions,
+}
+
+fn fraction(text: &str) -> Result<f64, String> {
+    number(text, |part| (0.0..1.0).contains(part), "expected a fraction from 0 to below 1")
+}
+
+fn repeats(text: &str) -> Result<usize, String> {
+    number(text, |num| (2..=10_000).contains(num), "expected a whole number from 2 to 10000")
+}
+
+impl OximetryOptions {
+    /// Returns the files of rate, pressure and standard deviation.
+    pub fn outputs(&self, rate: RelaxationRate) -> Vec<PathBuf> {
+        ["_".to_owned() + rate.name(), "_pO2".into(), "_pO2_sd".into()]
+            .iter()
+            .map(|what| before_ending(&self.output, what))
+            .collect()
+    }
+
+    /// Returns the times of the calibration's rate.
+    ///
+    /// # Errors
+    /// Times of the other rate.
+    pub fn times_us(&self, calibration: &OxygenCalibration) -> CliResult<&[f64]> {
+        let (times, option, other) = match calibration.rate {
+            RelaxationRate::R1 => (&self.delays_us, "--delays-us", "--echo-times-us"),
+            RelaxationRate::R2 => (&self.echo_times_us, "--echo-times-us", "--delays-us"),
+        };
+        if times.is_empty() {
+            let (name, rate) = (&calibration.name, calibration.rate.label());
+            return Err(CliError::arguments(format!("{other}: the calibration {name} is of {rate}; use {option}")));
+        }
+        Ok(times)
+    }
+
+    /// Returns true for acquisitions, false for images.
+    ///
+    /// # Errors
+    /// Both, or `--repeats` for images.
+    pub fn are_sweeps(&self) -> CliResult<bool> {
+        let is_sweep = |path: &&PathBuf| data_kind_of(path) == Some(DataKind::Sweep);
+        let num = self.inputs.iter().filter(is_sweep).count();
+        if num != 0 && num != self.inputs.len() {
+            return Err(CliError::arguments("images and acquisitions together; name inputs of one kind"));
+        }
+        if num == 0 && self.repeats.is_some() {
+            return Err(CliError::arguments("--repeats is for EPRI acquisitions; name them in place of their images"));
+        }
+        Ok(num > 0)
+    }
+
+    /// Reads the images.
+    ///
+    /// # Errors
+    /// An unreadable image, images on different grids.
+    pub fn images(&self) -> CliResult<Vec<Volume>> {
+        let mut images: Vec<Volume> = Vec::new();
+        for path in &self.inputs {
+            let image = notices::printed(read_volume(path)?);
+            if let Some(first) = images.first() {
+                let names = [&self.inputs[0], path].map(|path| path.display().to_string());
+                check_same_grid([(&names[0], &first.grid), (&names[1], &image.grid)], "")?;
+            }
+            images.push(image);
+        }
+        Ok(images)
+    }
+
+    pub fn data(&self) -> DataRecord {
+        let title = self.output.file_stem().unwrap_or_default().to_string_lossy();
+        DataRecord::new(&title, &Origin::default())
+    }
+
+    pub fn record(&self, times_us: &[f64], calibration: &OxygenCalibration) -> OximetryRecord {
+        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        OximetryRecord {
+            images: self.inputs.iter().map(name).collect(),
+            times_us: times_us.to_vec(),
+            calibration: calibration.clone(),
+            mask_fraction: self.mask_fraction,
+        }
+    }
+}

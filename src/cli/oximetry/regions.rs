@@ -1,0 +1,110 @@
+//! Oxygen of all fitted voxels and of regions, and their uncertainty between draws of the noise.
+
+use serde_json::{Value, json};
+
+use crate::data::{Roi, Volume};
+use crate::measure::oximetry::{HYPOXIC_TORR, OxygenStats};
+use crate::report::TextTable;
+use crate::statistics::standard_deviation;
+
+/// Median, mean and HF10 of a region.
+type Figures = [f64; 3];
+
+/// A region with its figures.
+struct Region {
+    name: String,
+    /// Voxels with their weights.
+    voxels: Vec<(u32, f64)>,
+    stats: Option<OxygenStats>,
+    draws: Vec<Figures>,
+}
+
+/// All fitted voxels, and regions.
+pub struct Regions(Vec<Region>);
+
+impl Regions {
+    /// Measures a map of the oxygen pressure.
+    pub fn new(po2: &Volume, rois: &[Roi]) -> Self {
+        let whole = (0..po2.grid.num_voxels() as u32).map(|index| (index, 1.0)).collect();
+        let of_roi = |roi: &Roi| {
+            let mask = roi.mask(&po2.grid);
+            (roi.name.clone(), mask.voxels.iter().map(|&(index, weight)| (index, f64::from(weight))).collect())
+        };
+        let all = std::iter::once(("all fitted voxels".to_owned(), whole)).chain(rois.iter().map(of_roi));
+        let region = |(name, voxels): (String, Vec<(u32, f64)>)| {
+            let stats = stats(po2, &voxels);
+            Region { name, voxels, stats, draws: Vec::new() }
+        };
+        Self(all.map(region).collect())
+    }
+
+    /// Measures the map of a draw of the noise.
+    pub fn add_draw(&mut self, po2: &Volume) {
+        for region in &mut self.0 {
+            let stats = stats(po2, &region.voxels);
+            region.draws.extend(stats.map(|stats| [stats.median_torr, stats.mean_torr, stats.hypoxic_fraction]));
+        }
+    }
+
+    /// Returns the figures as JSON; fractions, not %.
+    pub fn to_json(&self) -> Value {
+        let of = |region: &Region| {
+            let uncertainty = region.uncertainty().map(
+                |[median, mean, hypoxic]| json!({ "median_torr": median, "mean_torr": mean, "hypoxic_fraction": hypoxic, "draws": region.draws.len() }),
+            );
+            json!({ "region": region.name, "po2": region.stats, "standard_deviations": uncertainty })
+        };
+        self.0.iter().map(of).collect()
+    }
+
+    /// Returns the figures as a table.
+    pub fn table(&self, title: String) -> TextTable {
+        let titles = |titles: &[&str]| titles.iter().map(|title| (*title).to_owned()).collect();
+        let mut remarks = vec![format!("HF10: voxels of at most {HYPOXIC_TORR} torr")];
+        if self.0.iter().any(|region| !region.draws.is_empty()) {
+            remarks.push("±: standard deviation between draws of the noise".to_owned());
+        }
+        TextTable {
+            title,
+            words: titles(&["region"]),
+            groups: vec![
+                ("pO2 (torr)".to_owned(), titles(&["median", "mean", "SD"])),
+                (String::new(), titles(&["HF10 (%)", "voxels"])),
+            ],
+            rows: self.0.iter().map(Region::row).collect(),
+            remarks,
+        }
+    }
+}
+
+impl Region {
+    /// Returns the standard deviations between the draws; `None` without.
+    fn uncertainty(&self) -> Option<Figures> {
+        let of = |index: usize| standard_deviation(&self.draws.iter().map(|draw| draw[index]).collect::<Vec<_>>());
+        Some([of(0)?, of(1)?, of(2)?])
+    }
+
+    fn row(&self) -> Vec<String> {
+        let Some(stats) = &self.stats else {
+            return [self.name.as_str(), "–", "–", "–", "–", "0"].map(str::to_owned).to_vec();
+        };
+        let uncertainty = self.uncertainty();
+        let with = |value: f64, index: usize, factor: f64| match uncertainty {
+            Some(deviations) => format!("{:.2} ± {:.2}", factor * value, factor * deviations[index]),
+            None => format!("{:.2}", factor * value),
+        };
+        vec![
+            self.name.clone(),
+            with(stats.median_torr, 0, 1.0),
+            with(stats.mean_torr, 1, 1.0),
+            stats.sd_torr.map_or_else(|| "–".to_owned(), |sd| format!("{sd:.2}")),
+            with(stats.hypoxic_fraction, 2, 100.0),
+            stats.num_voxels.to_string(),
+        ]
+    }
+}
+
+fn stats(po2: &Volume, voxels: &[(u32, f64)]) -> Option<OxygenStats> {
+    let values = po2.as_slice();
+    OxygenStats::of(voxels.iter().filter_map(|&(index, weight)| Some((*values.get(index as usize)?, weight))))
+}

@@ -1,0 +1,232 @@
+//! Maps of the relaxation rate and of oxygen.
+
+use rayon::prelude::*;
+
+use super::error::OximetryError;
+use super::fit::{NoRate, RateFit, RateFitter};
+use super::noise::local_noise;
+use crate::data::{OxygenCalibration, Unit, Volume};
+use crate::geometry::Grid;
+use crate::task::{Stopped, Task};
+
+/// Voxels of a piece of work between two looks at the task.
+const CHUNK: usize = 4096;
+
+/// Voxels with a rate, and without one by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct FitCounts {
+    /// With a rate.
+    pub fitted: usize,
+    /// Below the limit of the mask.
+    pub below_mask: usize,
+    /// With a value that is not finite.
+    pub not_finite: usize,
+    /// Without a recovery or decay at a rate that the times can measure.
+    pub out_of_range: usize,
+    /// With a search that did not end.
+    pub not_converged: usize,
+}
+
+/// Maps on the grid of the images; voxels without a rate are NaN.
+#[derive(Clone, Debug)]
+pub struct OxygenMaps {
+    /// Relaxation rate, 1/µs.
+    pub rate: Volume,
+    /// Oxygen pressure, torr.
+    pub po2: Volume,
+    /// Standard deviation of the pressure, torr; `None` with as many times as parameters, which leaves no residuals.
+    pub po2_sd: Option<Volume>,
+    /// Voxels by result.
+    pub counts: FitCounts,
+    /// Noise of the images by the residuals of all fits; `None` as for `po2_sd`.
+    pub noise: Option<f64>,
+    fits: Vec<Outcome>,
+}
+
+impl OxygenMaps {
+    fn of(outcomes: Vec<Outcome>, grid: &Grid, fitter: &RateFitter, calibration: &OxygenCalibration) -> Self {
+        let map = |unit: Unit, value: &dyn Fn(usize, &RateFit) -> f64| volume(grid, &outcomes, unit, value);
+        let counts = FitCounts::of(&outcomes);
+        let degrees_of_freedom = fitter.degrees_of_freedom();
+        let po2_sd = (degrees_of_freedom > 0).then(|| {
+            let residual = |outcome: &Outcome| outcome.as_ref().map_or(f64::NAN, |fit| fit.residual);
+            let noise = local_noise(grid, &outcomes.iter().map(residual).collect::<Vec<_>>(), degrees_of_freedom);
+            map(Unit::Torr, &|voxel, fit| calibration.po2_sd_torr(fit.rate_sd_per_us(noise[voxel])))
+        });
+        let residuals: f64 = outcomes.iter().flatten().map(|fit| fit.residual).sum();
+        let num = counts.fitted * degrees_of_freedom;
+        Self {
+            rate: map(Unit::PerMicrosecond, &|_, fit| fit.rate_per_us),
+            po2: map(Unit::Torr, &|_, fit| calibration.po2_torr(fit.rate_per_us)),
+            po2_sd,
+            counts,
+            noise: (num > 0).then(|| (residuals / num as f64).sqrt()),
+            fits: outcomes,
+        }
+    }
+
+    /// Returns the maps: rate, pressure, and its standard deviation if there is one.
+    pub fn all(&self) -> impl Iterator<Item = &Volume> {
+        [&self.rate, &self.po2].into_iter().chain(&self.po2_sd)
+    }
+
+    /// Returns the fitted image at a time; voxels without a rate are 0.
+    pub(super) fn model_image(&self, time_us: f64) -> Volume {
+        let mut image = Volume { unit: Unit::Arbitrary, ..Volume::filled(self.po2.grid.clone(), 0.0) };
+        let values = self.fits.iter().map(|fit| fit.as_ref().map_or(0.0, |fit| fit.value(time_us)));
+        image.as_mut_slice().iter_mut().zip(values).for_each(|(to, from)| *to = from as f32);
+        image
+    }
+}
+
+/// Outcome of a voxel; `Err(None)` = below the mask.
+type Outcome = Result<RateFit, Option<NoRate>>;
+
+/// Returns the maps of images on one grid, in the order of the fitter's times. Voxels below `mask_fraction` of the largest value of the
+/// fullest image ([`RateFitter::fullest`]) are masked. On all cores; `task` counts voxels.
+///
+/// # Errors
+/// Another number of images than of times, images of different sizes, no voxel above 0, stopped.
+pub fn oxygen_maps(
+    images: &[&Volume],
+    fitter: &RateFitter,
+    calibration: &OxygenCalibration,
+    mask_fraction: f64,
+    task: &Task,
+) -> Result<OxygenMaps, OximetryError> {
+    fitter.check_num_images(images.len())?;
+    let grid = &images[0].grid;
+    if let Some(index) = images.iter().position(|image| image.grid.size != grid.size) {
+        return Err(OximetryError::Sizes(index + 1));
+    }
+    let fullest = images[fitter.fullest()];
+    let (_, largest) = fullest.range();
+    if largest <= 0.0 {
+        return Err(OximetryError::EmptyMask { time_us: fitter.times_us()[fitter.fullest()] });
+    }
+    let limit = mask_fraction * f64::from(largest);
+    let outcomes = outcomes(images, fitter, |voxel| f64::from(fullest.as_slice()[voxel]) < limit, task)?;
+    Ok(OxygenMaps::of(outcomes, grid, fitter, calibration))
+}
+
+/// Returns the oxygen pressure, torr, of other images, in the voxels that have a rate in some maps.
+///
+/// # Errors
+/// Stopped.
+pub(super) fn fitted_po2(
+    maps: &OxygenMaps,
+    images: &[Volume],
+    fitter: &RateFitter,
+    calibration: &OxygenCalibration,
+    task: &Task,
+) -> Result<Volume, OximetryError> {
+    let views: Vec<&Volume> = images.iter().collect();
+    let outcomes = outcomes(&views, fitter, |voxel| maps.fits[voxel].is_err(), task)?;
+    Ok(volume(&maps.po2.grid, &outcomes, Unit::Torr, |_, fit| calibration.po2_torr(fit.rate_per_us)))
+}
+
+/// Returns a map of a value of the fits.
+fn volume(grid: &Grid, outcomes: &[Outcome], unit: Unit, value: impl Fn(usize, &RateFit) -> f64) -> Volume {
+    let mut volume = Volume { unit, ..Volume::filled(grid.clone(), f32::NAN) };
+    let fits = outcomes.iter().enumerate().filter_map(|(voxel, outcome)| Some((voxel, outcome.as_ref().ok()?)));
+    let values = volume.as_mut_slice();
+    fits.for_each(|(voxel, fit)| values[voxel] = value(voxel, fit) as f32);
+    volume
+}
+/// Fits every voxel that is not masked.
+fn outcomes(
+    images: &[&Volume],
+    fitter: &RateFitter,
+    is_masked: impl Fn(usize) -> bool + Sync,
+    task: &Task,
+) -> Result<Vec<Outcome>, Stopped> {
+    let slices: Vec<&[f32]> = images.iter().map(|image| image.as_slice()).collect();
+    let num_voxels = slices[0].len();
+    task.begin(num_voxels as u64);
+    let mut outcomes: Vec<Outcome> = vec![Err(None); num_voxels];
+    outcomes.par_chunks_mut(CHUNK).enumerate().try_for_each(|(chunk, outcomes)| {
+        task.check()?;
+        let (mut values, mut scratch) = (vec![0.0; slices.len()], Vec::with_capacity(slices.len()));
+        for (index, outcome) in outcomes.iter_mut().enumerate() {
+            let voxel = chunk * CHUNK + index;
+            // (A value that is not a number is not below the mask: it is counted as such.)
+            if !is_masked(voxel) {
+                values.iter_mut().zip(&slices).for_each(|(value, image)| *value = f64::from(image[voxel]));
+                *outcome = fitter.fit(&values, &mut scratch).map_err(Some);
+            }
+        }
+        task.advance(outcomes.len() as u64);
+        Ok(())
+    })?;
+    Ok(outcomes)
+}
+
+impl FitCounts {
+    fn of(outcomes: &[Outcome]) -> Self {
+        let mut counts = Self::default();
+        for outcome in outcomes {
+            let count = match outcome {
+                Ok(_) => &mut counts.fitted,
+                Err(None) => &mut counts.below_mask,
+                Err(Some(NoRate::NotFinite)) => &mut counts.not_finite,
+                Err(Some(NoRate::OutOfRange)) => &mut counts.out_of_range,
+                Err(Some(NoRate::NotConverged)) => &mut counts.not_converged,
+            };
+            *count += 1;
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::RelaxationRate;
+
+    const DELAYS: [f64; 5] = [0.5, 1.5, 3.0, 8.0, 25.0];
+
+    fn calibration() -> OxygenCalibration {
+        let [name, title, source] = ["probe"; 3].map(str::to_owned);
+        OxygenCalibration { name, title, source, rate: RelaxationRate::R1, slope_torr_us: 100.0, intercept_per_us: 0.2 }
+    }
+
+    /// Images of voxels with these amplitudes and rates; a rate of 0 does not recover.
+    fn images(voxels: &[(f32, f64)]) -> Vec<Volume> {
+        let grid = Grid::centred([voxels.len(), 1, 1], [1.0; 3]).unwrap();
+        let at = |time: f64| {
+            let value = |&(amplitude, rate): &(f32, f64)| amplitude * (1.0 - 1.8 * f64::exp(-rate * time)) as f32;
+            Volume::from_vec(grid.clone(), voxels.iter().map(value).collect(), Unit::Arbitrary).unwrap()
+        };
+        DELAYS.map(at).to_vec()
+    }
+
+    #[test]
+    fn voxels_without_a_rate_are_nan_and_counted_by_cause() {
+        let mut images = images(&[(1.0, 0.3), (0.1, 0.3), (2.0, 0.6), (-4.0, 0.0), (1.0, 0.3)]);
+        images[1].as_mut_slice()[4] = f32::NAN;
+        let fitter = RateFitter::new(RelaxationRate::R1, &DELAYS).unwrap();
+        let views: Vec<&Volume> = images.iter().collect();
+        let maps = oxygen_maps(&views, &fitter, &calibration(), 0.15, &Task::new()).unwrap();
+        assert_eq!(maps.counts, FitCounts { fitted: 2, below_mask: 1, not_finite: 1, out_of_range: 1, not_converged: 0 });
+        let po2 = maps.po2.as_slice();
+        assert!((po2[0] - 10.0).abs() < 1e-3 && (po2[2] - 40.0).abs() < 1e-3, "{po2:?}");
+        assert!([1, 3, 4].iter().all(|&voxel| po2[voxel].is_nan() && maps.rate.as_slice()[voxel].is_nan()));
+        assert_eq!((maps.po2.unit, maps.rate.unit), (Unit::Torr, Unit::PerMicrosecond));
+        assert!(maps.po2_sd.is_some_and(|sd| sd.as_slice()[0] < 1e-3));
+        // Without residuals there is no noise.
+        let fitter = RateFitter::new(RelaxationRate::R1, &DELAYS[..3]).unwrap();
+        assert!(oxygen_maps(&views[..3], &fitter, &calibration(), 0.15, &Task::new()).unwrap().po2_sd.is_none());
+    }
+
+    #[test]
+    fn images_without_maps_are_refused() {
+        let fitter = RateFitter::new(RelaxationRate::R1, &DELAYS).unwrap();
+        let of = |images: &[Volume], fraction| {
+            oxygen_maps(&images.iter().collect::<Vec<_>>(), &fitter, &calibration(), fraction, &Task::new()).unwrap_err()
+        };
+        let (good, other) = (images(&[(1.0, 0.3)]), images(&[(1.0, 0.3), (1.0, 0.3)]));
+        assert_eq!(of(&good[..4], 0.1), OximetryError::NumImages { num_images: 4, num_times: 5 });
+        assert_eq!(of(&[&good[..4], &other[4..]].concat(), 0.1), OximetryError::Sizes(5));
+        assert_eq!(of(&images(&[(-1.0, 0.3)]), 0.1), OximetryError::EmptyMask { time_us: 25.0 });
+    }
+}

@@ -1,0 +1,23 @@
+//! Pulse oximetry: relaxation rates and oxygen pressures voxel by voxel, from images at several delays or echo times.
+//!
+//! ```text
+//! inversion or saturation recovery   S(τ) = A (1 − 2·inv·exp(−R₁ τ))    A, inv, R₁   (saturation: inv = ½)
+//! echo decay                         S(τ) = A exp(−R₂ τ)                A, R₂
+//! pO₂ = slope · (R − intercept)      σ(pO₂) = slope · σ(R)
+//! ```
+//!
+//! For a given rate both models are linear in the rest ([`RateFitter`]). Their form is that of EPR-IT's fits and of Epel et al., Magn
+//! Reson Med 2014 (mrm.24926).
+
+mod error;
+mod fit;
+mod maps;
+mod noise;
+mod redraw;
+mod stats;
+
+pub use error::OximetryError;
+pub use fit::{NoRate, RateFit, RateFitter};
+pub use maps::{FitCounts, OxygenMaps, oxygen_maps};
+pub use redraw::{noise_of, redrawn_po2};
+pub use stats::{HYPOXIC_TORR, OxygenStats};

@@ -1,0 +1,53 @@
+//! The noise drawn again: how uncertain the figures of a region are.
+//!
+//! Voxels of a reconstruction are correlated, so that the uncertainty of a region's figures does not follow from those of its voxels. A
+//! parametric bootstrap (Efron 1979) has the correlation: noise of the samples is drawn, reconstructed, added to the fitted images, and fitted
+//! again.
+
+use super::error::OximetryError;
+use super::fit::RateFitter;
+use super::maps::{OxygenMaps, fitted_po2};
+use crate::data::{OxygenCalibration, Volume};
+use crate::task::Task;
+
+/// Returns the noise of images of noise alone: the root of their mean square in the fitted voxels.
+pub fn noise_of(maps: &OxygenMaps, images: &[Volume]) -> f64 {
+    let fitted = || maps.po2.as_slice().iter().map(|value| value.is_finite());
+    let of_image = |image: &Volume| -> f64 {
+        image
+            .as_slice()
+            .iter()
+            .zip(fitted())
+            .filter(|(_, is_fitted)| *is_fitted)
+            .map(|(value, _)| f64::from(*value).powi(2))
+            .sum()
+    };
+    let num = (maps.counts.fitted * images.len()) as f64;
+    (images.iter().map(of_image).sum::<f64>() / num).sqrt()
+}
+
+/// Returns the oxygen pressure, torr, of the fitted images with other noise: `noise` has an image for each time, and is multiplied by
+/// `factor`. Voxels without a rate are NaN.
+///
+/// # Errors
+/// Another number of images than of times, images of other sizes, stopped.
+pub fn redrawn_po2(
+    maps: &OxygenMaps,
+    fitter: &RateFitter,
+    calibration: &OxygenCalibration,
+    (noise, factor): (&[Volume], f64),
+    task: &Task,
+) -> Result<Volume, OximetryError> {
+    fitter.check_num_images(noise.len())?;
+    if let Some(index) = noise.iter().position(|image| image.grid.size != maps.po2.grid.size) {
+        return Err(OximetryError::Sizes(index + 1));
+    }
+    let images: Vec<Volume> = (fitter.times_us().iter().zip(noise))
+        .map(|(&time_us, noise)| {
+            let mut image = maps.model_image(time_us);
+            image.as_mut_slice().iter_mut().zip(noise.as_slice()).for_each(|(value, noise)| *value += factor as f32 * noise);
+            image
+        })
+        .collect();
+    fitted_po2(maps, &images, fitter, calibration, task)
+}

@@ -1,0 +1,56 @@
+//! Figures of the oxygen in a region: median, mean, standard deviation, hypoxic fraction.
+
+use super::super::finite;
+use crate::statistics::weighted_median;
+
+/// Oxygen pressure up to which a voxel counts as hypoxic, torr.
+pub const HYPOXIC_TORR: f64 = 10.0;
+
+/// Oxygen of a region.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct OxygenStats {
+    /// Voxels with an oxygen pressure.
+    pub num_voxels: usize,
+    /// Median, torr.
+    pub median_torr: f64,
+    /// Mean, torr.
+    pub mean_torr: f64,
+    /// Standard deviation between the voxels, torr; `None` for one voxel.
+    pub sd_torr: Option<f64>,
+    /// HF10: part of the voxels of at most [`HYPOXIC_TORR`].
+    pub hypoxic_fraction: f64,
+}
+
+impl OxygenStats {
+    /// Returns the figures of voxels with their weights; values that are not finite are left out. `None` where none is left.
+    pub fn of(voxels: impl IntoIterator<Item = (f32, f64)>) -> Option<Self> {
+        let voxels: Vec<(f32, f64)> = voxels.into_iter().filter(|(value, weight)| value.is_finite() && *weight > 0.0).collect();
+        let weight: f64 = voxels.iter().map(|(_, weight)| weight).sum();
+        let sum = |of: &dyn Fn(f64) -> f64| voxels.iter().map(|(value, weight)| weight * of(f64::from(*value))).sum::<f64>();
+        let mean_torr = finite(sum(&|value| value) / weight)?;
+        let squares = sum(&|value| (value - mean_torr).powi(2));
+        Some(Self {
+            num_voxels: voxels.len(),
+            mean_torr,
+            sd_torr: (weight > 1.0).then(|| (squares / (weight - 1.0)).sqrt()),
+            hypoxic_fraction: sum(&|value| f64::from(u8::from(value <= HYPOXIC_TORR))) / weight,
+            median_torr: weighted_median(voxels)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_a_few_voxels_by_hand() {
+        let of = |values: &[f32]| OxygenStats::of(values.iter().map(|value| (*value, 1.0)));
+        let stats = of(&[4.0, 10.0, f32::NAN, 20.0, 6.0]).unwrap();
+        assert_eq!((stats.num_voxels, stats.median_torr, stats.mean_torr, stats.hypoxic_fraction), (4, 8.0, 10.0, 0.75));
+        assert!((stats.sd_torr.unwrap() - (152.0f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!((of(&[]), of(&[f32::NAN]), of(&[1.0]).unwrap().sd_torr), (None, None, None));
+        let part = OxygenStats::of([(5.0, 1.0), (30.0, 0.25)]).unwrap();
+        assert_eq!((part.hypoxic_fraction, part.mean_torr), (0.8, 10.0));
+    }
+}

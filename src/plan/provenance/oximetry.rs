@@ -1,0 +1,28 @@
+//! Provenance of maps of pulse oximetry.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{OxygenCalibration, RelaxationRate};
+
+/// Images and calibration of a map.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OximetryRecord {
+    /// Names of the image files, or of the acquisitions, in the order of the times.
+    pub images: Vec<String>,
+    /// Delays after the inversion (R1) or echo times (R2), µs.
+    pub times_us: Vec<f64>,
+    /// Calibration of the oxygen pressure.
+    pub calibration: OxygenCalibration,
+    /// Limit of the mask, as a fraction of the largest value of the image with the most signal.
+    pub mask_fraction: f64,
+}
+
+impl OximetryRecord {
+    pub(super) fn text(&self) -> String {
+        let fit = match self.calibration.rate {
+            RelaxationRate::R1 => "recovery",
+            RelaxationRate::R2 => "echo decay",
+        };
+        format!("{fit} of {} images, {}", self.images.len(), self.calibration.title)
+    }
+}

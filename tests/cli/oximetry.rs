@@ -1,0 +1,173 @@
+//! `tomoscope simulate --oxygen` and `tomoscope oximetry`: from sweeps at several delays to maps of oxygen.
+
+use serde_json::Value;
+
+use super::{done, refused, tomoscope};
+
+const DELAYS: &str = "0.4,0.8,1.5,2.6,4.5,8,14,30";
+
+/// True oxygen pressures of the vials, torr.
+const TRUTH: [f64; 6] = [0.0, 5.0, 10.0, 20.0, 40.0, 60.0];
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// Names of the images.
+fn images() -> String {
+    (1..=8).map(|number| format!("a_f00{number}.nii")).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn simulated_vials_have_their_oxygen_in_the_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let line = "simulate vials --epri 2d:60 --points 64 --oxygen --snr 50 --truth truth.nii --rois rois.toml -o a.sweep";
+    let printed = done(at, &words(line));
+    assert!(printed.contains("Six equal vials, R1 at 0.4 µs") && printed.contains("a_f008.sweep"), "{printed}");
+    assert!(printed.contains(&format!("--delays-us {DELAYS} --calibration ox071-pbs")) && printed.contains("torr"), "{printed}");
+    let sweeps = images().replace(".nii", ".sweep");
+    done(at, &words(&format!("reconstruct {sweeps} --device cpu -o {{}}.nii")));
+    let line = format!("oximetry {} --delays-us {DELAYS} --calibration ox071-pbs --rois rois.toml -o map.nii", images());
+    let text = done(at, &words(&line));
+    for part in ["OX071 in PBS: pO2 = 109.664 torr·µs × (R1 − 0.1810/µs)", "HF10 (%)", "voxels fitted", "masked: below the mask"]
+    {
+        assert!(text.contains(part), "'{part}' is missing in:\n{text}");
+    }
+    let json: Value = serde_json::from_str(&done(at, &words(&format!("{line} --json")))).unwrap();
+    let regions = json["regions"].as_array().unwrap();
+    assert_eq!(regions.len(), 7);
+    for (region, truth) in regions[1..].iter().zip(TRUTH) {
+        assert!(region["region"].as_str().unwrap().ends_with(&format!(", {truth} torr")), "{region}");
+        let found = &region["po2"];
+        let median = found["median_torr"].as_f64().unwrap();
+        assert!((median - truth).abs() < 1.0, "{truth}: {region}");
+        if truth != 10.0 {
+            let expected = f64::from(u8::from(truth < 10.0));
+            assert!((found["hypoxic_fraction"].as_f64().unwrap() - expected).abs() < 0.05, "{region}");
+        }
+    }
+    assert_eq!(regions[0]["po2"]["num_voxels"], json["voxels"]["fitted"]);
+    let total: u64 = json["voxels"].as_object().unwrap().values().map(|num| num.as_u64().unwrap()).sum();
+    assert_eq!(total, 64 * 64);
+    for (file, unit) in [("map_r1.nii", "1/µs"), ("map_pO2.nii", "torr"), ("map_pO2_sd.nii", "torr"), ("truth.nii", "torr")] {
+        let about = done(at, &["info", file]);
+        assert!(about.contains(unit) && about.contains("64 × 64 × 1 of 0.6250"), "{file}: {about}");
+    }
+    // The acquisitions themselves have the same images, and noise that is drawn again.
+    let sweeps = format!("oximetry {sweeps} --delays-us {DELAYS} --calibration ox071-pbs --rois rois.toml -o again.nii");
+    let again: Value = serde_json::from_str(&done(at, &words(&format!("{sweeps} --repeats 5 --json")))).unwrap();
+    for (region, found) in regions.iter().zip(again["regions"].as_array().unwrap()) {
+        assert_eq!(region["po2"], found["po2"]);
+        let deviations = &found["standard_deviations"];
+        assert!(region["standard_deviations"].is_null() && deviations["draws"] == 5, "{found}");
+        let median = deviations["median_torr"].as_f64().unwrap();
+        assert!((0.01..3.0).contains(&median), "{found}");
+    }
+    let record: Value = serde_json::from_slice(&std::fs::read(at.join("again_pO2.nii.json")).unwrap()).unwrap();
+    assert_eq!((&record["algorithm"]["name"], &record["oximetry"]["images"][0]), (&"fbp".into(), &"a_f001.sweep".into()));
+    let table = done(at, &words(&format!("{sweeps} --repeats 3")));
+    assert!(table.contains(" ± ") && table.contains("standard deviation between draws of the noise"), "{table}");
+    let record: Value = serde_json::from_slice(&std::fs::read(at.join("map_pO2.nii.json")).unwrap()).unwrap();
+    let oximetry = &record["oximetry"];
+    assert_eq!((&record["made"], &oximetry["images"][7]), (&"oximetry".into(), &"a_f008.nii".into()));
+    assert_eq!(oximetry["calibration"]["slope_torr_us"], 109.664);
+    assert!(oximetry["calibration"]["source"].as_str().unwrap().contains("npj Imaging"));
+    // The same bits twice.
+    let first = std::fs::read(at.join("map_pO2.nii")).unwrap();
+    done(at, &words(&line));
+    assert!(std::fs::read(at.join("map_pO2.nii")).unwrap()[348..] == first[348..]);
+}
+
+/// An echo decay with a calibration of the user, and one without a degree of freedom.
+#[test]
+fn echo_times_and_own_calibrations_give_maps() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mine =
+        "version = 1\nname = 'mine'\ntitle = 'Mine'\nsource = 'this test'\n[r2]\nslope_torr_us = 100\nintercept_per_us = 0.2\n";
+    std::fs::write(at.join("mine.toml"), mine).unwrap();
+    let line = "simulate vials --epri 2d:60 --points 48 --oxygen --calibration mine.toml --echo-times-us 0.5,2,5 --rois rois.toml -o a.sweep";
+    let printed = done(at, &words(line));
+    assert!(printed.contains("R2 at 0.5 µs") && !at.join("a_f004.sweep").exists(), "{printed}");
+    done(at, &words("reconstruct a_f001.sweep a_f002.sweep a_f003.sweep --device cpu -o {}.nii"));
+    let line = "oximetry a_f001.nii a_f002.nii a_f003.nii --echo-times-us 0.5,2,5 --calibration mine.toml --rois rois.toml --json -o b.npy";
+    let json: Value = serde_json::from_str(&done(at, &words(line))).unwrap();
+    for (region, truth) in json["regions"].as_array().unwrap()[1..].iter().zip(TRUTH) {
+        assert!((region["po2"]["median_torr"].as_f64().unwrap() - truth).abs() < 1.0, "{truth}: {region}");
+    }
+    assert!(at.join("b_r2.npy").exists() && at.join("b_pO2_sd.npy").exists());
+    let line = "oximetry a_f001.nii a_f002.nii --echo-times-us 0.5,2 --calibration mine.toml -o c.nii";
+    let output = tomoscope(at, &words(line));
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && err.contains("the standard deviation is not written"), "{err}");
+    assert!(at.join("c_pO2.nii").exists() && !at.join("c_pO2_sd.nii").exists());
+    // A signal that grows with the echo time has no rate anywhere.
+    let line = "oximetry a_f003.nii a_f002.nii a_f001.nii --echo-times-us 0.5,2,5 --calibration mine.toml -o d.nii";
+    let output = tomoscope(at, &words(line));
+    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert!(
+        output.status.code() == Some(3) && err.contains("no voxel has a rate") && out.contains("0 voxels fitted"),
+        "{out}{err}"
+    );
+}
+
+#[test]
+fn images_and_times_that_give_no_map_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(at, &words("simulate vials --epri 2d:4 --points 16 --truth a.nii -o a.sweep"));
+    for copy in ["b.nii", "c.nii"] {
+        std::fs::copy(at.join("a.nii"), at.join(copy)).unwrap();
+    }
+    done(at, &words("simulate vials --epri 2d:4 --points 16 --truth d.nii --image 8,8 -o a.sweep"));
+    std::fs::write(at.join("bad.toml"), "version = 1\nname = 'a'\ntitle = 'a'\nsource = 'a'\n").unwrap();
+    let pbs = "--calibration ox071-pbs -o out.nii";
+    for (arguments, code, name, words_of) in [
+        (format!("a.nii b.nii c.nii {pbs}"), 2, "arguments", "--delays-us"),
+        (format!("a.nii b.nii c.nii --delays-us 1,2,1 {pbs}"), 1, "oximetry.same-times", "two times are 1 µs"),
+        (format!("a.nii b.nii --delays-us 1,2,3 {pbs}"), 1, "oximetry.num-images", "2 images for 3 times"),
+        (format!("a.nii b.nii --delays-us 1,2 {pbs}"), 1, "oximetry.few-times", "with 3 parameters"),
+        (format!("a.nii b.nii d.nii --delays-us 1,2,3 {pbs}"), 1, "command.different-grids", "8 × 8"),
+        (format!("a.nii b.nii c.nii --delays-us 1,2,-3 {pbs}"), 2, "arguments", "at least 0"),
+        (format!("a.nii b.nii c.nii --delays-us 1,2,3 --mask-fraction 1 {pbs}"), 2, "arguments", "below 1"),
+        ("a.nii b.nii c.nii --delays-us 1,2,3 --calibration ox063 -o out.nii".into(), 2, "arguments", "ox071-dmem"),
+        ("a.nii b.nii c.nii --delays-us 1,2,3 --calibration eprit-llw -o out.nii".into(), 2, "arguments", "use --echo-times-us"),
+        (format!("a.nii b.nii c.nii --delays-us 1,2,3 --repeats 5 {pbs}"), 2, "arguments", "EPRI acquisitions"),
+        (format!("a.nii b.nii c.nii --delays-us 1,2,3 --seed 5 {pbs}"), 2, "arguments", "--repeats"),
+        (format!("a.nii b.nii a.sweep --delays-us 1,2,3 {pbs}"), 2, "arguments", "of one kind"),
+        (format!("a.nii b.nii --echo-times-us 1,2 {pbs}"), 2, "arguments", "use --delays-us"),
+        (
+            "a.nii b.nii c.nii --delays-us 1,2,3 --calibration bad.toml -o out.nii".into(),
+            1,
+            "io.unsupported.oxygen-section",
+            "[linewidth]",
+        ),
+        ("a.nii b.nii c.nii --delays-us 1,2,3 --calibration no.toml -o out.nii".into(), 1, "io.not-found", "no.toml"),
+        (format!("a.nii b.nii e.nii --delays-us 1,2,3 {pbs}"), 1, "io.not-found", "e.nii"),
+        (
+            "a.nii b.nii c.nii --delays-us 1,2,3 --calibration ox071-pbs -o out.dcm".into(),
+            1,
+            "io.unsupported.dicom-unit",
+            "oxygen",
+        ),
+    ] {
+        let line = format!("oximetry {arguments}");
+        let said = refused(at, code, &words(&line));
+        assert!(said.contains(words_of), "{line}: {said}");
+        let output = tomoscope(at, &words(&format!("{line} --json")));
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["error"]["code"], name, "{line}");
+    }
+    for (arguments, words_of) in [
+        ("--oxygen -o b.sweep --noise-fraction 0.1", "--noise-fraction"),
+        ("--delays-us 1,2,3 -o b.sweep", "--oxygen"),
+        ("--oxygen --echo-times-us 1,2,3 -o b.sweep", "use --delays-us"),
+        ("--oxygen --inversion 0.3 -o b.sweep", "0.5 to 1"),
+        ("--oxygen --calibration unknown -o b.sweep", "no calibration"),
+    ] {
+        let said = refused(at, 2, &words(&format!("simulate vials --epri 2d:4 {arguments}")));
+        assert!(said.contains(words_of), "{arguments}: {said}");
+    }
+    assert!(!at.join("out_r1.nii").exists() && !at.join("b_f001.sweep").exists());
+}
