@@ -1,7 +1,8 @@
 //! Convolutions of images with kernels as large as they are, by transforms of twice the size, on the host.
 //!
-//! Of the transforms only what is not zero and what is needed is computed: rows along x into their half spectrum; then, for each
-//! frequency of x by itself, y and z, the product and back; then rows along x again. The padded image is never stored.
+//! Zeros of the padding are not transformed, and values outside the image are not computed: rows along x become half spectra; at each
+//! frequency of x follow the transforms along y and z, the product, and the way back; then rows along x again. The padded image is never
+//! stored.
 
 use std::sync::Arc;
 

@@ -306,7 +306,7 @@ impl AlgorithmChoice {
         matches!(self.0.method, Method::Iterative(_))
     }
 
-    /// Returns the default number of iterations, of one without a rule of its own for the number of its subsets.
+    /// Returns the default number of iterations; `None` where it follows from the subsets.
     pub fn default_iterations(self) -> Option<usize> {
         matches!(self.0.method, Method::TotalVariation).then_some(NUM_ITERATIONS)
     }

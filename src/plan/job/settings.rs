@@ -82,7 +82,7 @@ pub struct RunSettings {
     /// κ of a penalty with the weights of a file.
     #[serde(skip)]
     pub kappa: Option<Arc<Volume>>,
-    /// Radicals that total variation tells apart; none = one, with the sweep's reference spectrum.
+    /// Radicals with separate images, of total variation; none = one, with the sweep's reference spectrum.
     #[serde(skip)]
     pub radicals: Vec<Radical>,
     /// Voxels that total variation reconstructs, where it is positive; `None` = all.

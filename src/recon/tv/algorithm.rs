@@ -61,7 +61,7 @@ pub struct TvImages {
     pub mask: Option<Arc<Volume>>,
 }
 
-/// What is known of the projections in the image.
+/// Sums over the projections in the image.
 struct Known {
     /// A*s of each radical, and the kernels of A*A: (0, 0), (0, 1), (1, 1), (0, 2), ….
     of_data: Vec<Vec<f64>>,
@@ -173,7 +173,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         self.settings.strength * height * directions * density * edge_mm(&self.grid).powi(num_axes as i32 - 1)
     }
 
-    /// Adds the projections that wait to what is known.
+    /// Adds the projections that wait to the sums.
     fn take_waiting(&mut self) -> Result<(), ReconError> {
         let projections = std::mem::take(&mut self.waiting);
         let block = Sweep { projections, ..self.sweep.clone() };
@@ -198,7 +198,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         Ok(())
     }
 
-    /// Makes or renews the arrays that depend on the projections: images go on from where they are.
+    /// Makes or renews the arrays that depend on the projections. The image stays.
     fn renew_arrays(&mut self, known: &Known, task: &Task) -> Result<(), ReconError> {
         let num_images = self.lattice.num_images;
         let single = |values: &[Vec<f64>]| Arc::new(values.iter().flatten().map(|value| *value as f32).collect::<Vec<f32>>());
@@ -377,7 +377,7 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         Ok(())
     }
 
-    /// Without projections there is no image, and one that stands still changes with the next projections only.
+    /// Without projections there is no image, and a converged one changes with the next projections only.
     fn is_waiting(&self) -> bool {
         self.waiting.is_empty() && (self.known.is_none() || (self.is_still() && !self.is_complete()))
     }
@@ -430,7 +430,7 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         Some(AscentTuning { strength: self.settings.strength, gamma: 0.0, step_factor: 1.0 })
     }
 
-    /// A new λ; steps go on from the image.
+    /// A new λ; the image stays.
     fn set_tuning(&mut self, tuning: AscentTuning) {
         if tuning.strength > 0.0 && tuning.strength.is_finite() {
             self.settings.strength = tuning.strength;

@@ -67,7 +67,7 @@ impl std::ops::Add for PrimalSums {
 
 /// The kernels of total variation on a back end. Images are `[image, z, y, x]`.
 pub trait TotalVariationKernels: Backend {
-    /// A convolution that couples images, with its working memory, and what the device needs for the steps.
+    /// A convolution that couples images, with its working memory, and the programs of the device.
     type Coupling: Send;
 
     /// Brings a convolution to the device.

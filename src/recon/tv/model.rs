@@ -1,4 +1,4 @@
-//! What an EPRI sweep measures of an image: A and its adjoint, exactly and in the frequencies of the projections.
+//! The model A of an EPRI sweep and its adjoint, exact and in the frequencies of the projections.
 //!
 //! The projection along the unit vector n is p(t) = Σ_k δ^d u_k h(t − n·x_k), with voxels of volume δ^d at x_k, and h the spectrum of the
 //! probe; of pulses h has unit area within a sample. With one period of N samples a distance s apart (PyEPRI, definitions),
@@ -44,8 +44,8 @@ pub struct SweepModel {
 }
 
 impl SweepModel {
-    /// Of the projections that a sweep has, and of these radicals; of none with the sweep's own spectrum, or of pulses. The tolerance of
-    /// its transforms is relative to the norm of a result.
+    /// Makes the model of the projections in `sweep` and of these radicals; without radicals it is of the sweep's own spectrum, or of
+    /// pulses. The tolerance of its transforms is relative to the norm of a result.
     ///
     /// # Errors
     /// Continuous-wave data without a reference spectrum, or with one that is not usable.

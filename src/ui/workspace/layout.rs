@@ -193,7 +193,7 @@ impl App {
         }
     }
 
-    /// Returns what the steps of a run with the form's settings are called and counted by.
+    /// Returns the iteration scheme of a run with the form's settings.
     pub(super) fn iteration_scheme(&self) -> IterationScheme {
         self.study.iteration_scheme(self.run().forms.settings.algorithm)
     }
