@@ -109,7 +109,7 @@ pub struct ReferenceSpectrum {
     pub step_mt: f64,
 }
 
-/// A paramagnetic substance among several in an object: its own spectrum tells it from the others.
+/// A paramagnetic substance among several in an object, which differ in their spectra.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Radical {
     /// Its name, in file names too.

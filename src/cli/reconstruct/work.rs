@@ -268,7 +268,7 @@ impl<'a> Work<'a> {
         self.end(session, frame, complete)
     }
 
-    /// Prints what a run has come to.
+    /// Prints the end of a run and its totals.
     fn end(&mut self, session: &Session, frame: IterateUpdate, complete: bool) -> CliResult<Option<Done>> {
         match &self.stopped_by {
             Some(words) => out!("{words}"),

@@ -28,8 +28,8 @@ pub fn good_size(at_least: usize) -> usize {
     (at_least..).find(is_good).unwrap_or(at_least)
 }
 
-/// What happens to each row of an array on its way: its values are placed in a longer row of zeros and multiplied, transformed, and some
-/// values of the result are taken and multiplied.
+/// A transform of each row of an array: the values are placed in a longer row of zeros and multiplied, transformed, and some values of the
+/// result are taken and multiplied.
 pub(super) struct Pass<'a, T: FftNum> {
     /// Transform of the longer row.
     pub fft: &'a Arc<dyn Fft<T>>,

@@ -112,7 +112,7 @@ impl NonuniformTransform {
         for axis in &self.axes {
             fine = Pass { fft: &axis.forward, place: &axis.modes, take: &all_places(axis.len) }.apply(&fine);
         }
-        let [x, y, z] = &self.axes;
+        let [x, y, _] = &self.axes;
         let gather = |omega: &[f64; 3]| {
             let mut sum = Complex::new(0.0, 0.0);
             self.visit(omega, |wy_wz, [ix, iy, iz], wx| {
@@ -122,7 +122,6 @@ impl NonuniformTransform {
             });
             sum
         };
-        let _ = z;
         frequencies.par_iter().map(gather).collect()
     }
 
