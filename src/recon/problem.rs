@@ -181,6 +181,9 @@ pub enum SettingsProblem {
     /// A strength of total variation that is not positive.
     #[error("invalid strength {0} of total variation: expected a number above 0")]
     TvStrength(f64),
+    /// A start image of total variation with values that are not finite.
+    #[error("the start image has values that are not finite: choose another one")]
+    TvStart,
     /// A mask without a voxel.
     #[error("the mask has no value above 0: no voxel would be reconstructed")]
     EmptyMask,

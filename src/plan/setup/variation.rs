@@ -1,6 +1,8 @@
 //! Settings and an EPRI sweep become a reconstruction with total variation on a device.
 
 use super::prepared::Prepared;
+use crate::data::Notice;
+use crate::geometry::Grid;
 use crate::operator::{Accumulation, NonuniformTransform, kernel_size, padded_size};
 use crate::plan::algorithms::total_variation::tv_settings;
 use crate::plan::device::choice::DeviceChoice;
@@ -21,7 +23,7 @@ const OPERATOR: &str = "frequencies";
 pub(super) fn prepare_on(device: DeviceChoice, job: &Job, acquisition: &Acquisition) -> Result<Prepared, SetupError> {
     let settings = &job.settings;
     check(acquisition, settings)?;
-    let (mut platform, notices) = choose_device(device)?;
+    let (mut platform, mut notices) = choose_device(device)?;
     let sweep = acquisition.snapshot();
     let needs = needs_of(&*platform, settings)?;
     needs.check()?;
@@ -30,6 +32,7 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, acquisition: &Acquisit
     let algorithm =
         platform.total_variation(&sweep, &settings.radicals, &settings.grid, tv_settings(&settings.parameters), images)?;
     let prepared = Prepared::new(job, algorithm, names, Accumulation::Deterministic, &needs, None);
+    notices.extend(folded(&settings.grid, sweep.extent_mm(), settings.mask.is_some()));
     Ok(Prepared { notices, num_taken: sweep.num_complete(), ..prepared })
 }
 
@@ -45,6 +48,18 @@ pub(super) fn forecast_on(
     let needs = needs_of(&*platform, settings)?.with_given_back(given_back);
     needs.check()?;
     Ok(Forecast::of(&needs, text_of(&*platform)))
+}
+
+/// Warns of an image beyond the samples of the projections, which the model continues periodically.
+fn folded(grid: &Grid, extent_mm: f64, has_mask: bool) -> Option<Notice> {
+    let widest_mm =
+        (0..3).filter(|axis| grid.size[*axis] > 1).map(|axis| grid.size[axis] as f64 * grid.voxel_mm[axis]).fold(0.0, f64::max);
+    (widest_mm > 1.001 * extent_mm && !has_mask).then(|| {
+        Notice::warning(format!(
+            "the image is {widest_mm:.1} mm wide and the samples of a projection cover {extent_mm:.1} mm: signal from farther away is folded back \
+             (aliasing). Choose a smaller image, or a mask"
+        ))
+    })
 }
 
 fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupProblem> {

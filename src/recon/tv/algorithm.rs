@@ -33,6 +33,12 @@ const MAX_POWERS: usize = 1000;
 /// Steps from one computation of the objective to the next.
 const STEPS_TO_OBJECTIVE: usize = 10;
 
+/// Projections that arrive wait for this many steps, or until they are a part of those in the image: to take them costs as much as many
+/// steps.
+const STEPS_TO_DATA: usize = 20;
+/// That part.
+const PART_OF_DATA: f64 = 0.1;
+
 /// Settings of [`TotalVariation`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TvSettings {
@@ -99,7 +105,11 @@ pub struct TotalVariation<B: TotalVariationKernels> {
     num_expected: Option<usize>,
     known: Option<Known>,
     arrays: Option<Arrays<B>>,
+    /// True if the arrays lack projections of the sums.
+    are_old: bool,
     iteration: usize,
+    /// Iteration before which projections were taken last.
+    taken_at: usize,
     /// ‖u′ − u‖/‖u′‖ of the last step.
     update: f64,
     shown: ImageReadout<B, Voxels>,
@@ -126,6 +136,9 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             return Err(SettingsProblem::TvStrength(settings.strength).into());
         }
         let num_voxels = grid.num_voxels();
+        if images.init.as_ref().is_some_and(|init| init.as_slice().iter().any(|value| !value.is_finite())) {
+            return Err(SettingsProblem::TvStart.into());
+        }
         let mask = images.mask.as_ref().map(|mask| mask_values(mask)).transpose()?;
         let mask = mask.map(|values| backend.upload(Arc::new(values))).transpose()?;
         // (An unusable spectrum is refused now, not after the first projections.)
@@ -147,7 +160,9 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             num_expected: sweep.num_expected,
             known: None,
             arrays: None,
+            are_old: false,
             iteration: 0,
+            taken_at: 0,
             update: f64::INFINITY,
         })
     }
@@ -171,6 +186,16 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let density = self.sweep.num_points as f64 / ((self.sweep.num_points as f64 - 1.0) * step);
         let directions = num_projections as f64 / (2_f64.powi(num_axes as i32 - 1) * PI);
         self.settings.strength * height * directions * density * edge_mm(&self.grid).powi(num_axes as i32 - 1)
+    }
+
+    /// Returns true if the next step takes the projections that wait.
+    fn takes_waiting(&self) -> bool {
+        let Some(known) = &self.known else { return !self.waiting.is_empty() };
+        let num_waiting = self.waiting.len();
+        let is_last = self.num_expected.is_some_and(|expected| known.num_projections + num_waiting >= expected);
+        let is_part = num_waiting as f64 >= PART_OF_DATA * known.num_projections as f64;
+        let are_late = self.iteration >= self.taken_at + STEPS_TO_DATA;
+        num_waiting > 0 && (is_last || is_part || are_late || self.is_still())
     }
 
     /// Adds the projections that wait to the sums.
@@ -323,12 +348,16 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         task.check().map_err(OperatorError::from)?;
         let mut stages = StageTimes::default();
         let start = Instant::now();
-        if !self.waiting.is_empty() {
+        if self.takes_waiting() {
             self.take_waiting()?;
+            (self.are_old, self.taken_at) = (true, self.iteration);
+        }
+        if self.are_old {
             let known = self.known.take().ok_or(DataProblem::AllUsed)?;
             let renewed = self.renew_arrays(&known, task);
             self.known = Some(known);
             renewed?;
+            self.are_old = false;
             stages[Stage::Filter] = start.elapsed();
         }
         let (num_projections, energy) =
