@@ -16,6 +16,8 @@ pub struct IterationScheme {
     pub can_grow: bool,
     /// True if steps have a likelihood.
     pub has_likelihood: bool,
+    /// True if steps have an objective of least squares in its place.
+    pub has_objective: bool,
     /// Name of a datum, and a clause about data with counts that the model does not explain.
     pub unexplained: [&'static str; 2],
     /// True if further iterations can follow the requested ones.
@@ -30,6 +32,7 @@ impl IterationScheme {
         unit: Unit::CountsPerMm,
         can_grow: false,
         has_likelihood: true,
+        has_objective: false,
         unexplained: [
             "bin",
             "whose line crosses no voxel of the image. An image that covers the whole field of view, or an additive sinogram (randoms + scatter), explains them",
@@ -70,13 +73,19 @@ impl IterationScheme {
         unit: Unit::Arbitrary,
         can_grow: true,
         has_likelihood: false,
+        has_objective: false,
         unexplained: ["projection", ""],
         can_continue: false,
     };
 
     /// Scheme of a sweep whose projections are all in the image, which every step improves.
-    pub const LEAST_SQUARES: IterationScheme =
-        IterationScheme { counted: "iteration", by_iteration: true, can_continue: true, ..IterationScheme::PROJECTIONS };
+    pub const LEAST_SQUARES: IterationScheme = IterationScheme {
+        counted: "iteration",
+        by_iteration: true,
+        has_objective: true,
+        can_continue: true,
+        ..IterationScheme::PROJECTIONS
+    };
 
     /// Scheme of images of another program: every step shows the next one.
     pub const IMAGES: IterationScheme = IterationScheme {
@@ -85,6 +94,7 @@ impl IterationScheme {
         unit: Unit::Unknown,
         can_grow: false,
         has_likelihood: false,
+        has_objective: false,
         unexplained: ["image", ""],
         can_continue: false,
     };

@@ -91,7 +91,7 @@ impl RunRecord {
             let events = self.events[..num_done].last().map_or(0, |(_, events)| *events);
             return Progress::Arrived { updates: subiteration, events, complete: false };
         }
-        let Some(acquisition) = data.sweep() else {
+        let Some(acquisition) = data.sweep().filter(|_| !self.info.job.iteration_scheme().by_iteration) else {
             let iteration = subiteration / self.info.num_subsets.max(1);
             let complete = iteration >= iterations_requested;
             return Progress::Iterations { iteration, iterations_requested, subiteration, complete };

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::algorithms::parameters::{Parameter, Parameters};
+use crate::plan::algorithms::parameters::{Parameter, Parameters, Value};
 use crate::plan::algorithms::registry::{AlgorithmChoice, AlgorithmEntry, filter_settings};
 use crate::plan::algorithms::research::PlaneKernel;
+use crate::plan::algorithms::total_variation::{NO, YES};
 use crate::plan::job::replicates::ReplicateSettings;
 use crate::plan::job::subsets::SubsetRecord;
 use crate::recon::{AscentTuning, Baseline, FilterSettings, RaceReport};
@@ -137,6 +138,12 @@ impl AlgorithmRecord {
         let mut text = format!("{}{}", self.label(), subsets.unwrap_or_default());
         for parameter in self.entry().iter().flat_map(|entry| entry.parameters).filter(|parameter| parameter.is_in_short_texts) {
             let value = self.parameters.value(parameter);
+            if let Some(Value::Name(name)) = &value
+                && [NO, YES].contains(&name.as_str())
+            {
+                text += &if name == YES { format!(", {}", parameter.label.to_lowercase()) } else { String::new() };
+                continue;
+            }
             text += &format!(", {} {}", parameter.label.to_lowercase(), parameter.text(value.as_ref()));
         }
         if let Some(part) = self.replicates.and_then(|replicates| replicates.part_text()) {

@@ -49,7 +49,7 @@ pub fn plot_ui(kind: PlotKind, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<
     egui::Frame::new().inner_margin(margin).show(ui, |ui| match kind {
         PlotKind::Noise => noise_ui(view, ui, actions),
         PlotKind::Contrast => contrast_ui(view, ui, actions),
-        PlotKind::Progress if view.course.has_likelihood => likelihood_ui(view, ui, actions),
+        PlotKind::Progress if view.course.has_likelihood || view.course.has_objective => likelihood_ui(view, ui, actions),
         PlotKind::Progress => means_ui(view, ui, actions),
         PlotKind::Profile => profile_ui(view, ui, actions, &theme::colours(ui.visuals())),
     });
@@ -192,8 +192,10 @@ fn rois_ui<'a>(
 
 /// Draws the selected curve of the likelihood: its value, its gain, or the residual.
 fn likelihood_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
-    let chosen = Some(view.options.likelihood).filter(|chosen| chosen.is_of(view.curves)).unwrap_or_default();
-    let choices: Vec<LikelihoodCurves> = LikelihoodCurves::VARIANTS.iter().copied().filter(|of| of.is_of(view.curves)).collect();
+    let has_it = |of: &LikelihoodCurves| of.is_of(view.curves, &view.course);
+    let choices: Vec<LikelihoodCurves> = LikelihoodCurves::VARIANTS.iter().copied().filter(has_it).collect();
+    let first = if view.course.has_objective { LikelihoodCurves::Objective } else { LikelihoodCurves::default() };
+    let chosen = Some(view.options.likelihood).filter(has_it).unwrap_or(first);
     head_ui(ui, |ui| {
         if let Some(next) = choices_ui(ui, "likelihood curves", &choices, chosen, LikelihoodCurves::text) {
             actions.push(view.edit(|options| options.likelihood = next));

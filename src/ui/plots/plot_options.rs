@@ -1,5 +1,6 @@
 //! Which curves the plots show, and how.
 
+use crate::plan::IterationScheme;
 use crate::report;
 use crate::ui::run::curves::Curves;
 use crate::ui::slices::action::ViewAction;
@@ -22,12 +23,13 @@ pub enum PlotKind {
 }
 
 impl PlotKind {
-    /// Returns the title and its tooltip, of runs with or without a likelihood.
-    pub fn title(self, has_likelihood: bool) -> [&'static str; 2] {
+    /// Returns the title and its tooltip, of runs with this scheme.
+    pub fn title(self, course: &IterationScheme) -> [&'static str; 2] {
         match self {
             PlotKind::Noise => ["Noise", format::NSR_HELP],
             PlotKind::Contrast => ["Contrast", "Contrast of hot and cold regions"],
-            PlotKind::Progress if has_likelihood => ["Likelihood", "Log-likelihood of the data"],
+            PlotKind::Progress if course.has_objective => ["Objective", "Objective of the image, and its changes"],
+            PlotKind::Progress if course.has_likelihood => ["Likelihood", "Log-likelihood of the data"],
             PlotKind::Progress => ["Means", "Means of the regions"],
             PlotKind::Profile => ["Profile", "Values along a line"],
         }
@@ -93,9 +95,9 @@ pub enum LikelihoodCurves {
 
 impl LikelihoodCurves {
     /// True if a run with these curves has it.
-    pub fn is_of(self, curves: &Curves) -> bool {
+    pub fn is_of(self, curves: &Curves, course: &IterationScheme) -> bool {
         match self {
-            LikelihoodCurves::Value | LikelihoodCurves::Gain | LikelihoodCurves::Residual => true,
+            LikelihoodCurves::Value | LikelihoodCurves::Gain | LikelihoodCurves::Residual => course.has_likelihood,
             LikelihoodCurves::Objective => !curves.objective.is_empty(),
             LikelihoodCurves::Update | LikelihoodCurves::StepSize => !curves.update.is_empty(),
         }
@@ -109,7 +111,7 @@ impl LikelihoodCurves {
             }
             LikelihoodCurves::Objective => [
                 "Objective",
-                "Objective Φ = data term − penalty: its change since the first pass through all data, and the parts of both terms. The data term is Σ (y ln e − e), the penalty β R",
+                "Objective Φ = data term − penalty: its change since the first pass through all data, and the parts of both terms. The data term is Σ (y ln e − e), the penalty β R; of least squares with total variation −½‖A u − s‖² and λ′ Σ|∇u|",
             ],
             LikelihoodCurves::Update => ["Update", "Length of each step relative to that of the image, on a logarithmic scale"],
             LikelihoodCurves::StepSize => {

@@ -272,7 +272,7 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) 
 }
 
 /// Reason why there is nothing to choose for a sweep.
-pub const GATHERED: &str = "Filtered backprojection is voxel-driven: no two threads add to the same voxel, so accumulation has no race condition and no choice";
+pub const GATHERED: &str = "Each voxel is computed by one thread: no two threads add to the same voxel, so accumulation has no race condition and no choice";
 
 /// Draws the grey switch of an EPRI acquisition, with the reason.
 fn gathered_ui(ui: &mut Ui) {
@@ -282,7 +282,7 @@ fn gathered_ui(ui: &mut Ui) {
             ui.add_enabled(false, egui::RadioButton::new(false, accumulation.name())).on_disabled_hover_text(GATHERED);
         }
     });
-    ui.label(RichText::new("Voxel-driven: no race condition").weak()).on_hover_text(GATHERED);
+    ui.label(RichText::new("Each voxel by one thread: no race condition").weak()).on_hover_text(GATHERED);
 }
 
 /// Returns the reason why a run does not support an accumulation; `None` if it does, or without a run.

@@ -18,8 +18,8 @@ const PICTURE_SHARE: f32 = 0.42;
 /// Share of the height for the lines.
 const LINES_SHARE: f32 = 0.55;
 
-/// Draws picture and lines side by side.
-pub fn sweep_panel_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+/// Draws picture and lines side by side, with the filter where the algorithm has one.
+pub fn sweep_panel_ui(open: &OpenSweep, is_filtered: bool, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let (Some(picture), Some(lines)) = (&open.picture, open.lines()) else {
         ui.label(RichText::new("No projection has arrived yet.").weak());
         return;
@@ -60,29 +60,32 @@ pub fn sweep_panel_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyActi
             let size = egui::vec2(ui.available_width(), LINES_SHARE * ui.available_height());
             ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
                 ui.set_height(size.y);
-                lines_ui(lines, open.space(), ui);
+                lines_ui(lines, open.space(), is_filtered, ui);
             });
-            if let Some(filter) = &open.filter {
+            if let Some(filter) = open.filter.as_ref().filter(|_| is_filtered) {
                 filter_curve_ui(filter, open.next_filter.as_ref(), ui);
             }
         });
     });
 }
 
-fn lines_ui(lines: &Lines, space: SweepSpace, ui: &mut Ui) {
+fn lines_ui(lines: &Lines, space: SweepSpace, is_filtered: bool, ui: &mut Ui) {
     let axes = if space.is_slice() { 2 } else { 3 };
     let along: Vec<String> = lines.direction.iter().take(axes).map(|c| format!("{c:.2}")).collect();
     let title = format!("Projection {}, direction ({})", lines.index + 1, along.join(", "));
     ui.add(egui::Label::new(RichText::new(title).strong()).truncate());
-    if let Some(text) = &lines.failure {
+    if let Some(text) = lines.failure.as_ref().filter(|_| is_filtered) {
         ui.add(egui::Label::new(RichText::new(text).small().color(theme::colours(ui.visuals()).warning)).wrap());
     }
     let (weak, strong) = (ui.visuals().weak_text_color(), theme::colours(ui.visuals()).profile);
-    ui.horizontal(|ui| plot::key_ui(ui, &[("measured", weak, LineStyle::Solid), ("filtered", strong, LineStyle::Solid)]));
+    let key = [("measured", weak, LineStyle::Solid), ("filtered", strong, LineStyle::Solid)];
+    ui.horizontal(|ui| plot::key_ui(ui, &key[..if is_filtered { 2 } else { 1 }]));
     let response = plot("projection", "mm").include_y(-1.0).include_y(1.0).show(ui, |plot| {
         plot.hline(HLine::new("", 0.0).color(weak).style(LineStyle::dotted_dense()).width(0.5));
         curve(plot, "measured", &lines.measured, weak, 1.2);
-        curve(plot, "filtered", &lines.filtered, strong, 1.8);
+        if is_filtered {
+            curve(plot, "filtered", &lines.filtered, strong, 1.8);
+        }
     });
     let help = "Each curve is normalised to its maximum";
     plot::name(&response.response, &format!("Plot: projection {}", lines.index + 1));

@@ -204,7 +204,7 @@ impl App {
             Pane::Side => ["Study and run", "Study, reconstruction, second image"],
             Pane::Image => ["Image", "Views of the image"],
             Pane::Table(tab) => [tab.name(), tab.help()],
-            Pane::Plot(kind) => kind.title(self.iteration_scheme().has_likelihood),
+            Pane::Plot(kind) => kind.title(&self.iteration_scheme()),
         }
     }
 

@@ -184,7 +184,7 @@ fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
 fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {
     let Some(accumulation) = live.accumulation() else { return };
     if live.info.as_ref().is_some_and(|info| info.accumulations.is_empty()) {
-        ui.label("gathered, no race").on_hover_text(GATHERED);
+        ui.label("no race condition").on_hover_text(GATHERED);
         return;
     }
     let mut text = egui::RichText::new(accumulation_text(accumulation));

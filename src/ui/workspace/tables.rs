@@ -7,6 +7,7 @@ use super::app::App;
 use super::persistence::restore::offer_ui;
 use crate::data::nema::SPHERE_DIAMETERS_MM;
 use crate::data::{Notice, RoiRole};
+use crate::plan::AlgorithmChoice;
 use crate::ui::layer::layer_panel::{OwnLayers, layer_ui};
 use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
 use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
@@ -150,7 +151,8 @@ impl App {
             BottomTab::Lesions => summed(actions, Action::Lesion, |actions| lesions_ui(&self.lesion_view(), ui, actions)),
             BottomTab::Time => stage_panel_ui(&run.live, ui),
             BottomTab::Sweep => self.study.sweep().into_iter().for_each(|open| {
-                summed(actions, Action::Study, |actions| sweep_panel_ui(open, ui, actions));
+                let is_filtered = run.forms.settings.algorithm != AlgorithmChoice::TV;
+                summed(actions, Action::Study, |actions| sweep_panel_ui(open, is_filtered, ui, actions));
             }),
             BottomTab::Tube => match self.study.tubes() {
                 Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),

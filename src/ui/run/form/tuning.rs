@@ -60,7 +60,7 @@ pub fn tuning_ui(live: &LiveRun, ui: &mut Ui) -> Option<AscentTuning> {
     let mut next = current;
     if settings.algorithm == AlgorithmChoice::TV {
         ui.label("Strength (also while running)");
-        field_ui(&LAMBDA, &mut next.strength, ui);
+        ui.horizontal(|ui| field_ui(&LAMBDA, &mut next.strength, ui));
         return (next != current).then_some(next);
     }
     ui.label("Penalty and steps (also while running)");
