@@ -3,19 +3,21 @@
 use std::f64::consts::{PI, TAU};
 use std::path::Path;
 
-use ndarray_npy_like::read;
+use numpy::read;
 use tomoscope::algebra::Host;
 use tomoscope::data::{GradientAxis, Projection, Radical, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata, SweepSpace};
 use tomoscope::geometry::Grid;
 use tomoscope::io::read_sweep;
 use tomoscope::operator::{Convolution, KernelSpectrum, grid_about_zero};
+use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::recon::{Algorithm, SweepModel, TotalVariation, TvImages, TvSettings};
+use tomoscope::scanner::epri::Scheme;
 use tomoscope::task::Task;
 
 use super::data::data_file;
 
 /// Arrays of floats in NumPy's files.
-mod ndarray_npy_like {
+mod numpy {
     use std::path::Path;
 
     /// Reads the values of an array of 32-bit floats.
@@ -205,4 +207,79 @@ fn images_of_two_sources_equal_those_of_pyepri() {
         println!("{suffix}: {found:.2e} after {num_steps} steps, {:.2} s", start.elapsed().as_secs_f64());
         assert!(found < 1e-4, "{suffix}: {found:e} after {num_steps} steps");
     }
+}
+
+/// A disc along a few angles, and a small grid.
+fn disc(num_angles: usize) -> (Sweep, Grid) {
+    let options = SweepOptions { scheme: Scheme::HalfCircle { num_angles }, num_points: 48, step_mm: 40.0 / 48.0, ..SweepOptions::default() };
+    let sweep = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap().measured;
+    (sweep, grid_about_zero([24, 24, 1], [1.25, 1.25, 1.0]).unwrap())
+}
+
+#[test]
+fn projections_that_arrive_later_end_in_the_same_image() {
+    let (sweep, grid) = disc(24);
+    let settings = TvSettings { strength: 0.1, tolerance: 1e-6, ..TvSettings::default() };
+    let (expected, _) = converged(&sweep, &[], &grid, settings, 4000);
+    let growing = Sweep { projections: Vec::new(), num_expected: None, ..sweep.clone() };
+    let mut tv = TotalVariation::new(Host, &growing, &[], &grid, settings, TvImages::default()).unwrap();
+    let task = Task::new();
+    assert!(tv.is_waiting() && tv.step(&task).is_err(), "there is no image without projections");
+    for (number, block) in sweep.projections.chunks(5).enumerate() {
+        tv.append(block.to_vec(), number == 4).unwrap();
+        for _ in 0..7 {
+            tv.step(&task).unwrap();
+        }
+    }
+    while tv.converged().is_none() {
+        assert!(tv.step(&task).unwrap().iteration < 4000, "it does not converge");
+    }
+    let found: Vec<f64> = tv.images().unwrap()[0].iter().map(|v| f64::from(*v)).collect();
+    let middle = found[12 * 24 + 12];
+    println!("{:.1e}, middle {middle:.4}", distance(&found, &expected[0]));
+    assert!(distance(&found, &expected[0]) < 1e-3, "{:e}", distance(&found, &expected[0]));
+    assert!((middle - 1.0).abs() < 0.01, "{middle}");
+}
+
+#[test]
+fn a_run_goes_on_after_a_stop_and_its_objective_ends_below_that_of_other_images() {
+    let (sweep, grid) = disc(16);
+    let settings = TvSettings { strength: 0.3, tolerance: 1e-7, ..TvSettings::default() };
+    let mut tv = TotalVariation::new(Host, &sweep, &[], &grid, settings, TvImages::default()).unwrap();
+    let stopped = Task::new();
+    stopped.stop();
+    assert!(tv.step(&stopped).is_err());
+    let mut objectives = Vec::new();
+    while tv.converged().is_none() && objectives.len() < 1000 {
+        objectives.extend(tv.step(&Task::new()).unwrap().ascent.unwrap().objective.map(|value| value.total()));
+    }
+    let last = *objectives.last().unwrap();
+    // Steps of a primal-dual method are not monotonic, but their end is the maximum of the objective, which is that of PyEPRI's with the
+    // opposite sign.
+    let model = SweepModel::new(&sweep, &[], &grid, 1e-12).unwrap();
+    let data: Vec<f64> = sweep.projections.iter().flat_map(|p| p.values.iter().map(|v| f64::from(*v))).collect();
+    let image: Vec<f64> = tv.images().unwrap()[0].iter().map(|v| f64::from(*v)).collect();
+    let residual = |image: &Vec<f64>| {
+        let projected = model.project(std::slice::from_ref(image));
+        0.5 * projected.iter().zip(&data).map(|(a, b)| (a - b).powi(2)).sum::<f64>()
+    };
+    let variation = |image: &[f64]| {
+        let at = |x: usize, y: usize| image[y * 24 + x];
+        let length = |x: usize, y: usize| {
+            let [dx, dy] = [(x + 1 < 24).then(|| at(x + 1, y) - at(x, y)), (y + 1 < 24).then(|| at(x, y + 1) - at(x, y))];
+            dx.unwrap_or(0.0).hypot(dy.unwrap_or(0.0))
+        };
+        (0..24 * 24).map(|i| length(i % 24, i / 24)).sum::<f64>()
+    };
+    // λ′ by its formula: N/((N − 1) s) · (1/s) · P/2π · δ · λ.
+    let (num, step) = (sweep.num_points as f64, sweep.step_mm);
+    let strength = 0.3 * num / ((num - 1.0) * step * step) * 16.0 / (2.0 * PI) * 1.25;
+    let total = |image: &Vec<f64>| -residual(image) - strength * variation(image);
+    assert!((last / total(&image) - 1.0).abs() < 1e-3, "{last} {}", total(&image));
+    for (salt, size) in [(3.3, 1e-2), (5.1, 1e-3), (7.9, 1e-4)] {
+        let moved: Vec<f64> = image.iter().zip(noise(image.len(), salt)).map(|(v, n)| v + size * n).collect();
+        assert!(total(&moved) < total(&image), "{size}");
+    }
+    let scaled = |factor: f64| image.iter().map(|v| factor * v).collect::<Vec<f64>>();
+    assert!(total(&scaled(1.001)) < total(&image) && total(&scaled(0.999)) < total(&image));
 }
