@@ -9,10 +9,10 @@ use crate::data::Study;
 use crate::operator::Accumulation;
 use crate::plan::{
     AUTO, AccumulationSpan, AlgorithmChoice, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord,
-    EmRecord, FbpRecord, FrameRecord, GAMMA, ImageKind, ImageRecord, LAMBDA, MatrixRecord, ObjectiveRecord, Progress,
-    ProjectorRecord, Provenance, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use, rays_of_a_pair,
+    EmRecord, FbpRecord, FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, Progress, ProjectorRecord,
+    Provenance, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use, rays_of_a_pair,
 };
-use crate::recon::{AscentReport, AscentTuning, Explained, RaceReport};
+use crate::recon::{AscentReport, Explained, RaceReport};
 
 /// Set-up of a run, and the results of its steps.
 #[derive(Clone, Debug)]
@@ -184,13 +184,8 @@ impl RunRecord {
         let ascent = self.ascent_record(subiteration);
         // Those of the step that made the image.
         let mut parameters = settings.parameters.in_full(entry.parameters);
-        if let Some(AscentTuning { strength, gamma, .. }) =
-            ascent.as_ref().and_then(|ascent| Some(ascent.switched.last()?.tuning))
-        {
-            parameters = match is_tv {
-                true => parameters.with_number(&LAMBDA, Some(strength)),
-                false => parameters.with_number(&BETA, Some(strength)).with_number(&GAMMA, Some(gamma)),
-            };
+        if let Some(tuning) = ascent.as_ref().and_then(|ascent| Some(ascent.switched.last()?.tuning)) {
+            parameters.extend(settings.algorithm.parameters_of(tuning));
         }
         AlgorithmRecord {
             name: entry.key.to_owned(),

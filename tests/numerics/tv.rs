@@ -211,7 +211,12 @@ fn images_of_two_sources_equal_those_of_pyepri() {
 
 /// A disc along a few angles, and a small grid.
 fn disc(num_angles: usize) -> (Sweep, Grid) {
-    let options = SweepOptions { scheme: Scheme::HalfCircle { num_angles }, num_points: 48, step_mm: 40.0 / 48.0, ..SweepOptions::default() };
+    let options = SweepOptions {
+        scheme: Scheme::HalfCircle { num_angles },
+        num_points: 48,
+        step_mm: 40.0 / 48.0,
+        ..SweepOptions::default()
+    };
     let sweep = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap().measured;
     (sweep, grid_about_zero([24, 24, 1], [1.25, 1.25, 1.0]).unwrap())
 }

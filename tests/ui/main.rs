@@ -62,6 +62,7 @@ mod targets;
 mod toy;
 mod transitions;
 mod tubes;
+mod variation;
 mod views;
 mod work;
 

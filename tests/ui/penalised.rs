@@ -22,7 +22,7 @@ use super::{bring_into_view, click, finished, renderer, wait_for, window, window
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
 /// Sets a number of the form.
-fn set(harness: &mut Harness<'_, App>, field: &str, value: f64) {
+pub fn set(harness: &mut Harness<'_, App>, field: &str, value: f64) {
     harness.get_by_role_and_label(Role::SpinButton, field).scroll_to_me();
     harness.run_steps(3);
     harness.get_by_role_and_label(Role::SpinButton, field).set_value_accesskit(value);

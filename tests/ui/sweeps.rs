@@ -64,7 +64,7 @@ fn a_sweep_is_reconstructed_and_measured_over_its_projections() {
     }
     harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Num2);
     harness.run_steps(3);
-    assert!(harness.state().notices().texts().any(|text| text.contains("voxel-driven")));
+    assert!(harness.state().notices().texts().any(|text| text.contains("by one thread")));
     // A region drawn afterwards is measured on every block that is kept.
     click(&mut harness, "Circle");
     drag(&mut harness, "Transaxial slice", [0.5, 0.5], [0.56, 0.5]);

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use strum::VariantArray as _;
 
 use super::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters};
-use super::penalised::{BSREM_PARAMETERS, PRIOR, SVRG_PARAMETERS, bsrem, svrg};
-use super::total_variation::{NUM_ITERATIONS, TV_PARAMETERS, tv_settings};
+use super::penalised::{BETA, BSREM_PARAMETERS, GAMMA, PRIOR, SVRG_PARAMETERS, bsrem, svrg};
+use super::total_variation::{LAMBDA, NUM_ITERATIONS, TV_PARAMETERS, tv_settings};
 use super::traits::{DataKind, Traits};
 use crate::operator::Interpolation;
 use crate::recon::{AlgorithmSpec, AscentTuning, Baseline, FbpSettings, Filter, FilterSettings, PenaltySpec, SubsetOrder};
@@ -293,6 +293,18 @@ impl AlgorithmChoice {
             AlgorithmSpec::Ascent { penalty: PenaltySpec { strength, gamma, .. }, .. } => {
                 Some(AscentTuning { strength: strength?, gamma, step_factor: 1.0 })
             }
+        }
+    }
+
+    /// Returns its parameters that can change during a run, with these values.
+    pub fn parameters_of(self, tuning: AscentTuning) -> Parameters {
+        let AscentTuning { strength, gamma, .. } = tuning;
+        match self.0.method {
+            Method::TotalVariation => Parameters::default().with_number(&LAMBDA, Some(strength)),
+            Method::Iterative(_) if self.has_subsets_at_will() => {
+                Parameters::default().with_number(&BETA, Some(strength)).with_number(&GAMMA, Some(gamma))
+            }
+            Method::Iterative(_) | Method::FilteredBackprojection(_) | Method::AsRead => Parameters::default(),
         }
     }
 

@@ -18,7 +18,7 @@ use super::roi_edits::RoiEdits;
 use crate::data::{FrameTime, MaskedRois, Modality, Notice, Roi};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::plan::{BETA, DeviceChoice, GAMMA, Job, Value};
+use crate::plan::{AlgorithmChoice, DeviceChoice, Job};
 use crate::recon::AscentTuning;
 use crate::remote::Remote;
 use crate::render::Palette;
@@ -337,11 +337,11 @@ impl RunView {
 
     /// Sets penalty and step size of the next steps; the form of the next run has the same penalty.
     fn set_tuning(&mut self, tuning: AscentTuning, session: &Session) {
+        let of_variation = self.live.info.as_ref().is_some_and(|info| info.job.settings.algorithm == AlgorithmChoice::TV);
         let forms = [Some(&mut self.forms), self.running.as_mut()];
         for form in forms.into_iter().flatten().map(|forms| &mut forms.settings) {
-            if form.algorithm.has_subsets_at_will() {
-                form.parameters.set(&BETA, Some(Value::Number(tuning.strength)));
-                form.parameters.set(&GAMMA, Some(Value::Number(tuning.gamma)));
+            if (form.algorithm == AlgorithmChoice::TV) == of_variation {
+                form.parameters.extend(form.algorithm.parameters_of(tuning));
             }
         }
         self.automatic = None;
