@@ -203,9 +203,9 @@ impl TotalVariationKernels for CudaBackend {
         field: &CudaArray<Image>,
         [of_model, of_data]: [&CudaArray<Image>; 2],
         mask: Option<&CudaArray<Image>>,
-        lattice: &Lattice,
         step: PrimalStep,
     ) -> Result<PrimalSums, BackendError> {
+        let lattice = &step.lattice;
         let len = lattice.num_images * lattice.num_voxels();
         [&*images, &*extrapolated, of_model, of_data].into_iter().try_for_each(|array| array.expect_len(len))?;
         field.expect_len(lattice.num_axes() * len)?;

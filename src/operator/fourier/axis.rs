@@ -23,7 +23,7 @@ pub fn good_size(at_least: usize) -> usize {
             }
             rest
         });
-        n % 2 == 0 && rest == 1
+        n.is_multiple_of(2) && rest == 1
     };
     (at_least..).find(is_good).unwrap_or(at_least)
 }

@@ -289,10 +289,14 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let sigma = arrays.lipschitz / (squares * strength * strength);
         backend.dual_step(&arrays.coupling, &mut arrays.field, &arrays.extrapolated, mask, lattice, (sigma * strength) as f32)?;
         backend.convolve(&mut arrays.coupling, &arrays.u, &mut arrays.of_model)?;
-        let step =
-            PrimalStep { tau: (0.5 / arrays.lipschitz) as f32, lambda: strength as f32, is_positive: self.settings.is_positive };
+        let step = PrimalStep {
+            lattice: *lattice,
+            tau: (0.5 / arrays.lipschitz) as f32,
+            lambda: strength as f32,
+            is_positive: self.settings.is_positive,
+        };
         let Arrays { u, extrapolated, field, of_model, of_data, coupling, .. } = arrays;
-        let sums = backend.primal_step(coupling, [u, extrapolated], field, [of_model, of_data], mask, lattice, step)?;
+        let sums = backend.primal_step(coupling, [u, extrapolated], field, [of_model, of_data], mask, step)?;
         Ok((sums, variation))
     }
 

@@ -31,6 +31,8 @@ impl Lattice {
 /// Constants of a step of the images.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrimalStep {
+    /// The voxels.
+    pub lattice: Lattice,
     /// Step size τ.
     pub tau: f32,
     /// Strength λ.
@@ -112,7 +114,6 @@ pub trait TotalVariationKernels: Backend {
         field: &Self::Array<Image>,
         model_and_data: [&Self::Array<Image>; 2],
         mask: Option<&Self::Array<Image>>,
-        lattice: &Lattice,
         step: PrimalStep,
     ) -> Result<PrimalSums, BackendError>;
 
@@ -168,12 +169,13 @@ impl<'a> Row<'a> {
             }
         }
         let Some(mask) = mask else { return };
-        for x in 0..num_x {
-            let place = self.start + x;
-            let next = |is_there: bool, shift: usize| if is_there { mask[place] * mask[place + shift] } else { 0.0 };
-            out[0][x] *= next(x + 1 < num_x, 1);
-            out[1][x] *= next(self.has_next[0], shifts[0]);
-            out[2][x] *= next(self.has_next[1], shifts[1]);
+        let is_there = |axis: usize, x: usize| if axis == 0 { x + 1 < num_x } else { self.has_next[axis - 1] };
+        for (axis, out) in out.iter_mut().enumerate() {
+            let shift = if axis == 0 { 1 } else { shifts[axis - 1] };
+            for (x, out) in out.iter_mut().enumerate() {
+                let place = self.start + x;
+                *out *= if is_there(axis, x) { mask[place] * mask[place + shift] } else { 0.0 };
+            }
         }
     }
 }
@@ -265,9 +267,9 @@ impl TotalVariationKernels for Host {
         field: &HostArray<Image>,
         [of_model, of_data]: [&HostArray<Image>; 2],
         mask: Option<&HostArray<Image>>,
-        lattice: &Lattice,
         step: PrimalStep,
     ) -> Result<PrimalSums, BackendError> {
+        let lattice = &step.lattice;
         let ([num_x, num_y, num_z], num_voxels, num_axes) = (lattice.size, lattice.num_voxels(), lattice.num_axes());
         expect_len(lattice.num_images * num_voxels, images.len())?;
         expect_len(images.len(), extrapolated.len())?;
@@ -327,7 +329,7 @@ impl TotalVariationKernels for Host {
 fn divergence_of_row(field: &[f32], lattice: &Lattice, row: usize, out: &mut [f32]) {
     let ([num_x, num_y, _], num_voxels) = (lattice.size, lattice.num_voxels());
     let start = row * num_x;
-    let has_previous = [row % num_y > 0, row / num_y > 0];
+    let has_previous = [!row.is_multiple_of(num_y), row >= num_y];
     let x = &field[start..start + num_x];
     let weight = lattice.weights[0];
     if let (Some(first), Some(value)) = (out.first_mut(), x.first()) {
