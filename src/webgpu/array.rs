@@ -41,6 +41,21 @@ impl Segments {
         })
     }
 
+    /// Returns the only buffer.
+    ///
+    /// # Errors
+    /// There are several.
+    pub fn whole(&self) -> Result<&wgpu::Buffer, WebGpuError> {
+        match &*self.buffers {
+            [buffer] => Ok(buffer),
+            buffers => {
+                let bytes = |buffers: &[wgpu::Buffer]| buffers.iter().map(wgpu::Buffer::size).sum();
+                let (found, needed) = (bytes(&buffers[..1]), bytes(buffers));
+                Err(WebGpuError::Limit { limit: "maxStorageBufferBindingSize", found, needed })
+            }
+        }
+    }
+
     /// Returns the buffer that holds a value; beyond the last value the last buffer.
     pub fn buffer_of(&self, place: usize) -> &wgpu::Buffer {
         &self.buffers[(place / self.segment_len).min(self.buffers.len() - 1)]

@@ -34,6 +34,8 @@ pub fn shaders() -> Result<Vec<Shader>, OperatorError> {
         ("pairs", include_str!("../../shaders/compute/pairs.wgsl")),
         ("voxel_map", include_str!("../../shaders/compute/voxel_map.wgsl")),
         ("penalty", include_str!("../../shaders/compute/penalty.wgsl")),
+        ("convolution", include_str!("../../shaders/compute/convolution.wgsl")),
+        ("variation", include_str!("../../shaders/compute/variation.wgsl")),
         ("check_bins", include_str!("../../shaders/compute/check_bins.wgsl")),
     ];
     let shader = |name: &str, source: &str| Shader { name: name.to_owned(), source: source.to_owned() };

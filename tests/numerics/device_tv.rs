@@ -1,56 +1,125 @@
-//! Total variation on a CUDA device against the host.
+//! Total variation on every device against the host.
 
 use std::sync::Arc;
 
 use tomoscope::algebra::Host;
-use tomoscope::data::{Sweep, Volume};
+use tomoscope::coded::Coded as _;
+use tomoscope::data::{Radical, ReferenceSpectrum, Sweep, SweepKind, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::grid_about_zero;
-use tomoscope::recon::{Algorithm, TotalVariation, TotalVariationKernels, TvImages, TvSettings};
+use tomoscope::operator::{grid_about_zero, padded_size};
+use tomoscope::plan::choose_device;
+use tomoscope::recon::{Algorithm, ReconError, TotalVariation, TotalVariationKernels, TvImages, TvSettings};
 use tomoscope::task::Task;
 
+#[cfg(feature = "cuda")]
 use super::device::device;
+use super::device_webgpu::backends;
+use super::registered::webgpu;
 use super::support::relative;
 use super::tv::sweep_of_noise;
 
-/// The image after some steps, and the objective of the last report that has one.
-fn image_of<B: TotalVariationKernels>(
-    backend: B,
-    sweep: &Sweep,
-    grid: &Grid,
+/// A run, with the host's image and objective.
+struct Case {
+    sweep: Sweep,
+    grid: Grid,
     settings: TvSettings,
     images: TvImages,
-) -> (Vec<f32>, f64) {
-    let mut tv = TotalVariation::new(backend, sweep, &[], grid, settings, images).unwrap();
+    expected: (Vec<f32>, f64),
+}
+
+/// Runs of images of a size: without limits, and positive within a mask.
+fn cases(size: [usize; 3]) -> [Case; 2] {
+    let grid = grid_about_zero(size, [0.4, 0.4, 0.4]).unwrap();
+    [false, true].map(|is_limited| {
+        let mask = |index: usize| if index % 7 < 5 { 1.0 } else { 0.0 };
+        let mask = Volume::from_vec(grid.clone(), (0..grid.num_voxels()).map(mask).collect(), Default::default()).unwrap();
+        let mut case = Case {
+            sweep: sweep_of_noise(size[2] == 1, 256, 3.7),
+            grid: grid.clone(),
+            settings: TvSettings { strength: 0.05, is_positive: is_limited, ..TvSettings::default() },
+            images: TvImages { init: None, mask: is_limited.then(|| Arc::new(mask)) },
+            expected: Default::default(),
+        };
+        case.expected = image_of(Host, &case).unwrap();
+        case
+    })
+}
+
+// Transforms of 2, 3, 4 and 5; odd sizes; rows that have no partner; more lines than a block has.
+const SIZES: [[usize; 3]; 6] = [[7, 6, 1], [45, 31, 1], [200, 401, 1], [5, 6, 7], [27, 30, 13], [16, 50, 65]];
+
+/// The image after some steps, and the objective of the last report that has one.
+fn image_of<B: TotalVariationKernels>(backend: B, case: &Case) -> Result<(Vec<f32>, f64), ReconError> {
+    let Case { sweep, grid, settings, images, .. } = case;
+    let mut tv = TotalVariation::new(backend, sweep, &[], grid, *settings, images.clone())?;
     let mut objective = 0.0;
     for _ in 0..21 {
-        let ascent = tv.step(&Task::new()).unwrap().ascent.unwrap();
+        let ascent = tv.step(&Task::new())?.ascent.unwrap();
         objective = ascent.objective.map_or(objective, |value| value.total());
     }
-    (tv.images().unwrap().swap_remove(0), objective)
+    Ok((tv.images()?.swap_remove(0), objective))
+}
+
+/// Compares a device with the host, and with itself.
+fn compare<B: TotalVariationKernels>(name: &str, case: &Case, open: impl Fn() -> B) {
+    let (size, expected) = (case.grid.size, &case.expected);
+    let found = image_of(open(), case).unwrap();
+    let error = relative(&found.0, &expected.0);
+    let has_mask = case.images.mask.is_some();
+    println!("{name} {size:?}, mask {has_mask}: {error:.1e}, objective {:.6e} and {:.6e}", found.1, expected.1);
+    assert!(error <= 1e-5, "{name} {size:?}: {error}");
+    assert!((found.1 - expected.1).abs() <= 1e-5 * expected.1.abs(), "{name} {size:?}: {} {}", found.1, expected.1);
+    assert!(found == image_of(open(), case).unwrap(), "{name} {size:?}: not the same bits twice");
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn images_of_cuda_equal_those_of_the_host() {
+    let Some(_) = device() else { return };
+    for case in SIZES.into_iter().flat_map(cases) {
+        compare("CUDA", &case, || device().unwrap());
+    }
 }
 
 #[test]
-fn images_equal_those_of_the_host() {
-    let Some(_) = device() else { return };
-    // Transforms of 2, 3, 4 and 5; odd sizes; rows that have no partner; more lines than a block has.
-    let sizes = [[7, 6, 1], [45, 31, 1], [200, 401, 1], [5, 6, 7], [27, 30, 13], [16, 50, 65]];
-    for size in sizes {
-        let grid = grid_about_zero(size, [0.4, 0.4, 0.4]).unwrap();
-        let sweep = sweep_of_noise(size[2] == 1, 256, 3.7);
-        for (is_positive, has_mask) in [(false, false), (true, true)] {
-            let mask = |index: usize| if index % 7 < 5 { 1.0 } else { 0.0 };
-            let mask = Volume::from_vec(grid.clone(), (0..grid.num_voxels()).map(mask).collect(), Default::default()).unwrap();
-            let images = TvImages { init: None, mask: has_mask.then(|| Arc::new(mask)) };
-            let settings = TvSettings { strength: 0.05, is_positive, ..TvSettings::default() };
-            let expected = image_of(Host, &sweep, &grid, settings, images.clone());
-            let found = image_of(device().unwrap(), &sweep, &grid, settings, images.clone());
-            let error = relative(&found.0, &expected.0);
-            println!("{size:?}, mask {has_mask}: {error:.1e}, objective {:.6e} and {:.6e}", found.1, expected.1);
-            assert!(error <= 1e-5, "{size:?}: {error}");
-            assert!((found.1 - expected.1).abs() <= 1e-5 * expected.1.abs(), "{size:?}: {} {}", found.1, expected.1);
-            let again = image_of(device().unwrap(), &sweep, &grid, settings, images);
-            assert!(found.0 == again.0, "{size:?}: not the same bits twice");
+fn images_through_wgpu_equal_those_of_the_host() {
+    let names: Vec<&str> = backends().into_iter().map(|(name, _)| name).collect();
+    if names.is_empty() {
+        return;
+    }
+    let mut num_refused = 0;
+    for case in SIZES.into_iter().flat_map(cases) {
+        for (number, name) in names.iter().enumerate() {
+            // (A software GPU takes minutes for the large ones, whose kernels are those of the small ones.)
+            if *name == "least" && case.grid.num_voxels() > 2000 {
+                continue;
+            }
+            let open = || backends().swap_remove(number).1;
+            // Values of a buffer of the last.
+            if *name == "short buffers" && padded_size(case.grid.size).iter().product::<usize>() > (64 << 10) / 4 {
+                let refused = image_of(open(), &case).unwrap_err().to_string();
+                assert!(refused.contains("maxStorageBufferBindingSize is 131072"), "{refused}");
+                num_refused += 1;
+            } else {
+                compare(name, &case, open);
+            }
         }
     }
+    assert_eq!(num_refused, 6);
+}
+
+#[test]
+fn a_run_through_wgpu_has_one_radical() {
+    let Some(choice) = webgpu() else { return };
+    let Case { sweep, grid, settings, images, .. } = &cases([7, 6, 1])[0];
+    let run = |radicals: &[Radical]| {
+        let (mut platform, _) = choose_device(choice).unwrap();
+        platform.total_variation(sweep, radicals, grid, *settings, images.clone())
+    };
+    assert!(run(&[]).unwrap().step(&Task::new()).unwrap().ascent.is_some());
+    let SweepKind::ContinuousWave { reference: Some(ReferenceSpectrum { values, step_mt }), .. } = &sweep.kind else { panic!() };
+    let radical =
+        |name: &str| Radical { name: name.to_owned(), spectrum: ReferenceSpectrum { values: values.clone(), step_mt: *step_mt } };
+    assert!(run(&[radical("a")]).is_ok());
+    assert_eq!(run(&[radical("a"), radical("b")]).err().unwrap().code(), "setup.lacks");
 }

@@ -28,7 +28,6 @@ mod device_tof;
 mod device_tubes;
 #[cfg(feature = "cuda")]
 mod device_tubes_montecarlo;
-#[cfg(feature = "cuda")]
 mod device_tv;
 mod device_webgpu;
 mod device_webgpu_arrays;

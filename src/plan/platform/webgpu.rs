@@ -3,7 +3,7 @@
 use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
 use crate::algebra::{Backend as _, PeerGroup, Simd};
-use crate::data::Volume;
+use crate::data::{Radical, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError, OperatorLimit, ViewProjector};
 use crate::plan::algorithms::registry::FbpMethod;
@@ -13,7 +13,7 @@ use crate::plan::error::SetupError;
 use crate::plan::projector::inputs::ProjectorInputs;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem, ProgramOn};
 use crate::plan::projector::system::{System, view_system};
-use crate::recon::{Algorithm, ReconError};
+use crate::recon::{Algorithm, ReconError, TotalVariation, TvImages, TvSettings};
 use crate::task::Task;
 use crate::webgpu::{self, WebGpuBackend};
 
@@ -79,6 +79,21 @@ impl Platform for WebGpuPlatform {
         let Some(backend) = self.0.take() else { return Some(Err(OperatorLimit::NoGpu(0).into())) };
         let planes = webgpu::Planes::new(grid);
         Some(Ok(Box::new(ProgramOn { device: backend.name(), backend, planes, free_memory: FreeMemory::of_webgpu })))
+    }
+
+    fn total_variation(
+        &mut self,
+        sweep: &Sweep,
+        radicals: &[Radical],
+        grid: &Grid,
+        settings: TvSettings,
+        images: TvImages,
+    ) -> Result<Box<dyn Algorithm>, SetupError> {
+        if radicals.len() > 1 {
+            return Err(self.lacks("total variation of several radicals"));
+        }
+        let backend = self.0.take().ok_or(ReconError::NoDevice)?;
+        Ok(Box::new(TotalVariation::new(backend, sweep, radicals, grid, settings, images)?))
     }
 
     fn list_algorithm(&mut self, recipe: &ListRecipe, team: PeerGroup) -> Result<Box<dyn Algorithm>, SetupError> {
