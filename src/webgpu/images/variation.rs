@@ -94,13 +94,12 @@ impl TotalVariationKernels for WebGpuBackend {
         field: &WebGpuArray<Image>,
         [of_model, of_data]: [&WebGpuArray<Image>; 2],
         mask: Option<&WebGpuArray<Image>>,
-        lattice: &Lattice,
         step: PrimalStep,
     ) -> Result<PrimalSums, BackendError> {
+        let PrimalStep { ref lattice, tau, lambda, is_positive } = step;
         let len = lattice.num_images * lattice.num_voxels();
         [&*images, &*extrapolated, of_model, of_data].into_iter().try_for_each(|array| array.expect_len(len))?;
         field.expect_len(lattice.num_axes() * len)?;
-        let PrimalStep { tau, lambda, is_positive } = step;
         let numbers = Numbers { tau, lambda, is_positive: u32::from(is_positive), ..Numbers::of(lattice, mask) };
         let [field, mask] = [field.0.whole()?, mask.unwrap_or(of_data).0.whole()?];
         let [u, extrapolated] = [images.0.whole()?, extrapolated.0.whole()?];
