@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::options::OximetryOptions;
 use super::regions::Regions;
-use super::sweeps::Sweeps;
+use super::sweeps::{Reconstructed, Sweeps};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliResult, Done};
 use crate::cli::shared::notices;
@@ -37,10 +37,10 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
         None => Vec::new(),
     };
     notices::print(rois::notice(&rois).as_slice());
-    let sweeps = if options.are_sweeps()? { Some(Sweeps::read(&options.inputs, options.device)?) } else { None };
-    let (images, algorithm) = match &sweeps {
+    let sweeps = if options.are_sweeps()? { Some(Sweeps::read(options)?) } else { None };
+    let Reconstructed { images, record: algorithm, iterations } = match &sweeps {
         Some(sweeps) => with_bar("reconstructing", |task| sweeps.images(task))??,
-        None => (options.images()?, None),
+        None => Reconstructed { images: options.images()?, ..Reconstructed::default() },
     };
     let views: Vec<&Volume> = images.iter().collect();
     let maps = with_bar("fitting", |task| oxygen_maps(&views, &fitter, &calibration, options.mask_fraction, task))??;
@@ -63,7 +63,7 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
     }
     let record = Provenance {
         algorithm,
-        oximetry: Some(options.record(fitter.times_us(), &calibration)),
+        oximetry: Some(options.record(fitter.times_us(), &calibration, iterations)),
         ..record_of(options, &maps.po2, start)
     };
     write(&maps, &outputs, &record)?;

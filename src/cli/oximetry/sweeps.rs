@@ -1,21 +1,28 @@
 //! EPRI acquisitions in place of images: their reconstruction, and reconstructions of their noise drawn again.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use rand_distr::{Distribution, StandardNormal};
 
+use super::options::OximetryOptions;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::notices;
 use crate::data::{Study, Sweep, Volume};
 use crate::io::read_sweep;
-use crate::plan::{
-    Acquisition, AlgorithmRecord, DeviceChoice, FbpRecord, Job, Prepared, RunSettings, default_sweep_settings, prepare,
-};
+use crate::plan::{Acquisition, AlgorithmRecord, FbpRecord, Job, Prepared, RunSettings, default_sweep_settings, prepare};
 use crate::random;
 use crate::task::Task;
 
-/// Acquisitions with the settings of their reconstruction: filtered backprojection with the default settings, on the grid of the first.
+/// Images with the record of their reconstruction.
+#[derive(Default)]
+pub struct Reconstructed {
+    pub images: Vec<Volume>,
+    pub record: Option<AlgorithmRecord>,
+    /// Iterations of each; empty of filtered backprojection.
+    pub iterations: Vec<usize>,
+}
+
+/// Acquisitions with the settings of their reconstruction, on the grid of the first.
 pub struct Sweeps {
     sweeps: Vec<Sweep>,
     settings: Vec<RunSettings>,
@@ -25,43 +32,50 @@ impl Sweeps {
     /// Reads acquisitions, and prints their notices.
     ///
     /// # Errors
-    /// An unreadable file.
-    pub fn read(paths: &[PathBuf], device: DeviceChoice) -> CliResult<Self> {
+    /// An unreadable file, options that the algorithm lacks.
+    pub fn read(options: &OximetryOptions) -> CliResult<Self> {
+        let algorithm = options.algorithm()?;
+        let suited = options.iterations.map(|num| num as usize).or(algorithm.default_iterations());
         let (mut sweeps, mut settings) = (Vec::new(), Vec::<RunSettings>::new());
-        for path in paths {
+        for path in &options.inputs {
             let study = read_sweep(path, None)?;
             notices::print(&study.notices);
             let default = default_sweep_settings(&study.measured)?;
             let grid = settings.first().map_or(&default.grid, |first| &first.grid).clone();
-            settings.push(RunSettings { device, grid, ..default });
+            let (mut parameters, num_iterations) = (default.parameters, suited.unwrap_or(default.num_iterations));
+            parameters.keep(algorithm.entry().parameters);
+            parameters.extend(options.parameters.values());
+            settings.push(RunSettings { algorithm, parameters, num_iterations, device: options.device, grid, ..default });
             sweeps.push(study.measured);
         }
         Ok(Self { sweeps, settings })
     }
 
-    /// Reconstructs all, with the record of the reconstruction.
+    /// Reconstructs all.
     ///
     /// # Errors
     /// A failed or stopped reconstruction.
-    pub fn images(&self, task: &Task) -> CliResult<(Vec<Volume>, Option<AlgorithmRecord>)> {
-        let (mut images, mut record) = (Vec::new(), None);
+    pub fn images(&self, task: &Task) -> CliResult<Reconstructed> {
+        let (mut images, mut record, mut iterations) = (Vec::new(), None, Vec::new());
         for (sweep, settings) in self.sweeps.iter().zip(&self.settings) {
-            let (image, prepared) = image(sweep.clone(), settings, task)?;
+            let (image, prepared, num_iterations) = image(sweep.clone(), settings, task)?;
             images.push(image);
+            iterations.extend(num_iterations);
             if record.is_none() {
                 notices::print(&prepared.notices);
             }
-            let program = prepared.info.projector;
+            let (entry, program) = (settings.algorithm.entry(), prepared.info.projector);
+            let is_fbp = settings.algorithm.stages().is_some();
             record.get_or_insert_with(|| AlgorithmRecord {
-                name: settings.algorithm.entry().key.to_owned(),
+                name: entry.key.to_owned(),
                 em: None,
-                fbp: Some(FbpRecord { program, kernel: settings.research.kernel }),
+                fbp: is_fbp.then_some(FbpRecord { program, kernel: settings.research.kernel }),
                 ascent: None,
                 replicates: None,
-                parameters: settings.parameters.clone(),
+                parameters: settings.parameters.in_full(entry.parameters),
             });
         }
-        Ok((images, record))
+        Ok(Reconstructed { images, record, iterations })
     }
 
     /// Reconstructs noise with the standard deviation 1 in place of the samples; the same numbers for the same seed and number of the draw.
@@ -83,12 +97,21 @@ impl Sweeps {
     }
 }
 
-/// Reconstructs an acquisition; the image, and the algorithm with its description.
-fn image(sweep: Sweep, settings: &RunSettings, task: &Task) -> CliResult<(Volume, Prepared)> {
+/// Reconstructs an acquisition; the image, the algorithm with its description, and the number of iterations of total variation.
+fn image(sweep: Sweep, settings: &RunSettings, task: &Task) -> CliResult<(Volume, Prepared, Option<usize>)> {
     let study = Arc::new(Study::new(String::new(), Acquisition::complete(sweep)));
     let mut prepared = prepare(&Job::of(&study, settings.clone()), task)?;
-    prepared.algorithm.iterate(task)?;
+    let mut num_iterations = None;
+    if settings.algorithm.default_iterations().is_none() {
+        prepared.algorithm.iterate(task)?;
+    } else {
+        let mut num_done = 0;
+        while num_done < settings.num_iterations && prepared.algorithm.converged().is_none() {
+            num_done = prepared.algorithm.step(task)?.iteration;
+        }
+        num_iterations = Some(num_done);
+    }
     let mut image = Volume::filled(settings.grid.clone(), 0.0);
     prepared.algorithm.volume_into(&mut image)?;
-    Ok((image, prepared))
+    Ok((image, prepared, num_iterations))
 }

@@ -15,6 +15,9 @@ pub struct OximetryRecord {
     pub calibration: OxygenCalibration,
     /// Limit of the mask, as a fraction of the largest value of the image with the most signal.
     pub mask_fraction: f64,
+    /// Iterations of each acquisition's reconstruction; empty of images and of filtered backprojection.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub iterations: Vec<usize>,
 }
 
 impl OximetryRecord {
