@@ -93,7 +93,8 @@ fn acquisitions_have_the_algorithm_of_the_options() {
     done(at, &words(&format!("reconstruct {sweeps} {tv} --device cpu -o {{}}.nii")));
     let fit = "--delays-us 0.5,2,8,30 --calibration ox071-pbs --rois rois.toml";
     done(at, &words(&format!("oximetry {} {fit} -o images.nii", sweeps.replace(".sweep", ".nii"))));
-    done(at, &words(&format!("oximetry {sweeps} {fit} {tv} -o sweeps.nii")));
+    let output = tomoscope(at, &words(&format!("oximetry {sweeps} {fit} {tv} -o sweeps.nii")));
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stderr).contains("add --repeats"));
     assert!(std::fs::read(at.join("images_pO2.nii")).unwrap()[348..] == std::fs::read(at.join("sweeps_pO2.nii")).unwrap()[348..]);
     let record: Value = serde_json::from_slice(&std::fs::read(at.join("sweeps_pO2.nii.json")).unwrap()).unwrap();
     assert_eq!((&record["algorithm"]["name"], &record["algorithm"]["lambda"]), (&"tv".into(), &0.1.into()));
@@ -104,6 +105,17 @@ fn acquisitions_have_the_algorithm_of_the_options() {
     let record: Value = serde_json::from_slice(&std::fs::read(at.join("hamming_pO2.nii.json")).unwrap()).unwrap();
     assert_eq!((&record["algorithm"]["name"], &record["algorithm"]["filter"]), (&"fbp".into(), &"hamming".into()));
     assert!(record["oximetry"]["iterations"].is_null());
+    // The standard deviation of each voxel from draws of the noise, the same twice.
+    let line = format!("oximetry {sweeps} {fit} {tv} --repeats 3 -o drawn.nii");
+    let table = done(at, &words(&line));
+    assert!(table.contains("standard deviation between draws of the noise"), "{table}");
+    let values = |name: &str| std::fs::read(at.join(name)).unwrap()[348..].to_vec();
+    assert!(values("drawn_pO2.nii") == values("sweeps_pO2.nii") && values("drawn_pO2_sd.nii") != values("sweeps_pO2_sd.nii"));
+    let record: Value = serde_json::from_slice(&std::fs::read(at.join("drawn_pO2_sd.nii.json")).unwrap()).unwrap();
+    assert_eq!(record["oximetry"]["draws"], 3);
+    let first = values("drawn_pO2_sd.nii");
+    done(at, &words(&line));
+    assert!(values("drawn_pO2_sd.nii") == first);
     for (options, text) in [
         ("--algorithm tv --positivity", "negative values"),
         ("--algorithm tv --filter hamming", "goes with --algorithm fbp or fbp-multistage"),

@@ -52,7 +52,7 @@ pub struct OximetryOptions {
 
     /// Uncertainty of the figures: draw the noise of the acquisitions again N times.
     ///
-    /// For acquisitions only. Prints the standard deviations of median, mean and HF10.
+    /// For acquisitions only. Prints the standard deviations of median, mean and HF10. Of total variation, OUT_pO2_sd is from the draws, too.
     #[arg(long, value_name = "N", value_parser = repeats)]
     pub repeats: Option<usize>,
 
@@ -180,14 +180,15 @@ impl OximetryOptions {
         DataRecord::new(&title, &Origin::default())
     }
 
-    pub fn record(&self, times_us: &[f64], calibration: &OxygenCalibration, iterations: Vec<usize>) -> OximetryRecord {
+    pub fn record(&self, times_us: &[f64], calibration: &OxygenCalibration) -> OximetryRecord {
         let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         OximetryRecord {
             images: self.inputs.iter().map(name).collect(),
             times_us: times_us.to_vec(),
             calibration: calibration.clone(),
             mask_fraction: self.mask_fraction,
-            iterations,
+            iterations: Vec::new(),
+            draws: None,
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::data::{Study, Sweep, Volume};
 use crate::io::read_sweep;
 use crate::plan::{Acquisition, AlgorithmRecord, FbpRecord, Job, Prepared, RunSettings, default_sweep_settings, prepare};
 use crate::random;
+use crate::recon::{SweepModel, TvSettings};
 use crate::task::Task;
 
 /// Images with the record of their reconstruction.
@@ -78,23 +79,61 @@ impl Sweeps {
         Ok(Reconstructed { images, record, iterations })
     }
 
-    /// Reconstructs noise with the standard deviation 1 in place of the samples; the same numbers for the same seed and number of the draw.
+    /// Returns true if a sum of samples has the sum of their images.
+    pub fn is_linear(&self) -> bool {
+        self.settings.iter().all(|settings| settings.algorithm.stages().is_some())
+    }
+
+    /// Returns the acquisitions with all samples 0.
+    pub fn without_signal(&self) -> Self {
+        let silent = |sweep: &Sweep| with_samples(sweep, &vec![0.0; sweep.projections.len() * sweep.num_points]);
+        Self { sweeps: self.sweeps.iter().map(silent).collect(), settings: self.settings.clone() }
+    }
+
+    /// Returns acquisitions with the projections of images in place of their samples; and the root of the mean square of the difference,
+    /// which is the noise of the samples.
+    ///
+    /// # Errors
+    /// An acquisition that the model of total variation lacks.
+    pub fn of_images(&self, images: &[Volume]) -> CliResult<(Self, f64)> {
+        let (mut sweeps, mut squares, mut num) = (Vec::new(), 0.0, 0);
+        for (sweep, image) in self.sweeps.iter().zip(images) {
+            let model = SweepModel::new(sweep, &[], &image.grid, TvSettings::default().transform_tolerance)?;
+            let projected = model.project(&[image.as_slice().iter().map(|value| f64::from(*value)).collect()]);
+            let measured = sweep.projections.iter().flat_map(|projection| projection.values.iter());
+            squares += measured.zip(&projected).map(|(sample, of_image)| (f64::from(*sample) - of_image).powi(2)).sum::<f64>();
+            num += projected.len();
+            sweeps.push(with_samples(sweep, &projected));
+        }
+        Ok((Self { sweeps, settings: self.settings.clone() }, (squares / num as f64).sqrt()))
+    }
+
+    /// Reconstructs the samples with noise of this standard deviation; the same numbers for the same seed and number of the draw.
     ///
     /// # Errors
     /// As [`Sweeps::images`].
-    pub fn noise(&self, seed: u64, draw: usize, task: &Task) -> CliResult<Vec<Volume>> {
+    pub fn with_noise(&self, deviation: f64, seed: u64, draw: usize, task: &Task) -> CliResult<Vec<Volume>> {
         let num = self.sweeps.len();
         let of_sweep = |(index, (sweep, settings)): (usize, (&Sweep, &RunSettings))| {
-            let mut noise = sweep.clone();
-            for (number, projection) in noise.projections.iter_mut().enumerate() {
+            let mut noisy = sweep.clone();
+            for (number, projection) in noisy.projections.iter_mut().enumerate() {
                 let mut random = random::stream(seed, (((draw * num + index) as u64) << 32) | number as u64);
                 let mut sample = || -> f32 { StandardNormal.sample(&mut random) };
-                projection.values = (0..sweep.num_points).map(|_| sample()).collect();
+                projection.values = projection.values.iter().map(|value| value + deviation as f32 * sample()).collect();
             }
-            Ok(image(noise, settings, task)?.0)
+            Ok(image(noisy, settings, task)?.0)
         };
         self.sweeps.iter().zip(&self.settings).enumerate().map(of_sweep).collect()
     }
+}
+
+/// Returns an acquisition with other samples, `[projection][sample]`.
+fn with_samples(sweep: &Sweep, samples: &[f64]) -> Sweep {
+    let mut other = sweep.clone();
+    for (projection, samples) in other.projections.iter_mut().zip(samples.chunks_exact(sweep.num_points)) {
+        projection.values = samples.iter().map(|sample| *sample as f32).collect();
+    }
+    other
 }
 
 /// Reconstructs an acquisition; the image, the algorithm with its description, and the number of iterations of total variation.

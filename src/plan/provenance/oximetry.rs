@@ -18,6 +18,9 @@ pub struct OximetryRecord {
     /// Iterations of each acquisition's reconstruction; empty of images and of filtered backprojection.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub iterations: Vec<usize>,
+    /// Draws of the noise between which the standard deviation of each voxel is; `None` = it is from the residuals of the fits.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub draws: Option<usize>,
 }
 
 impl OximetryRecord {
