@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::reconstruct::parameter_options::{SweepParameterOptions, algorithm_for, check_parameters};
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::given::Given;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{TalkOptions, count, device, not_negative, number, seed};
 use crate::cli::shared::outputs::check_same_grid;
+use crate::cli::shared::parameter_options::{SweepParameterOptions, algorithm_for, check_parameters};
 use crate::cli::shared::paths::{before_ending, file_of};
 use crate::data::{Origin, OxygenCalibration, RelaxationRate, Volume};
 use crate::io::formats::Content;

@@ -6,9 +6,9 @@ use std::path::Path;
 use DataKind::{Events, Pairs, Projections, Sweep};
 
 use super::options::ReconstructOptions;
-use super::parameter_options::{algorithm_for, algorithms_with, check_parameters, kinds_of, parameters};
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::known::cuda_device;
+use crate::cli::shared::parameter_options::{algorithm_for, algorithms_with, check_parameters, kinds_of, parameters};
 use crate::io::formats::{Access, Content, Format, described};
 use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, data_kind_of};
 use crate::text::either;
