@@ -10,7 +10,7 @@ use clap::{Arg, Command, CommandFactory as _, Error, FromArgMatches as _, Subcom
 
 use crate::cli::arguments::{Cli, CliCommand};
 use crate::cli::earl::OTHERS;
-use crate::cli::reconstruct::parameter_options::{algorithms_with, kinds_of};
+use crate::cli::shared::parameter_options::{algorithms_with, kinds_of};
 use crate::io::FileKind;
 use crate::io::formats::filled;
 use crate::plan::DataKind;

@@ -79,6 +79,55 @@ fn simulated_vials_have_their_oxygen_in_the_map() {
     assert!(std::fs::read(at.join("map_pO2.nii")).unwrap()[348..] == first[348..]);
 }
 
+/// Acquisitions with the algorithm of the user: the maps are those of images that `reconstruct` makes with it.
+#[test]
+fn acquisitions_have_the_algorithm_of_the_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(
+        at,
+        &words("simulate vials --epri 2d:24 --points 32 --oxygen --delays-us 0.5,2,8,30 --snr 50 --rois rois.toml -o a.sweep"),
+    );
+    let tv = "--algorithm tv --lambda 0.1 --iterations 30 --tolerance 0.01";
+    let sweeps = "a_f001.sweep a_f002.sweep a_f003.sweep a_f004.sweep";
+    done(at, &words(&format!("reconstruct {sweeps} {tv} --device cpu -o {{}}.nii")));
+    let fit = "--delays-us 0.5,2,8,30 --calibration ox071-pbs --rois rois.toml";
+    done(at, &words(&format!("oximetry {} {fit} -o images.nii", sweeps.replace(".sweep", ".nii"))));
+    let output = tomoscope(at, &words(&format!("oximetry {sweeps} {fit} {tv} -o sweeps.nii")));
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stderr).contains("add --repeats"));
+    assert!(std::fs::read(at.join("images_pO2.nii")).unwrap()[348..] == std::fs::read(at.join("sweeps_pO2.nii")).unwrap()[348..]);
+    let record: Value = serde_json::from_slice(&std::fs::read(at.join("sweeps_pO2.nii.json")).unwrap()).unwrap();
+    assert_eq!((&record["algorithm"]["name"], &record["algorithm"]["lambda"]), (&"tv".into(), &0.1.into()));
+    assert_eq!((&record["algorithm"]["tolerance"], &record["algorithm"]["positivity"]), (&0.01.into(), &"no".into()));
+    let iterations: Vec<u64> = serde_json::from_value(record["oximetry"]["iterations"].clone()).unwrap();
+    assert!(iterations.len() == 4 && iterations.iter().all(|num| (2..=30).contains(num)), "{iterations:?}");
+    done(at, &words(&format!("oximetry {sweeps} {fit} --filter hamming --cutoff 0.5 -o hamming.nii")));
+    let record: Value = serde_json::from_slice(&std::fs::read(at.join("hamming_pO2.nii.json")).unwrap()).unwrap();
+    assert_eq!((&record["algorithm"]["name"], &record["algorithm"]["filter"]), (&"fbp".into(), &"hamming".into()));
+    assert!(record["oximetry"]["iterations"].is_null());
+    // The standard deviation of each voxel from draws of the noise, the same twice.
+    let line = format!("oximetry {sweeps} {fit} {tv} --repeats 3 -o drawn.nii");
+    let table = done(at, &words(&line));
+    assert!(table.contains("standard deviation between draws of the noise"), "{table}");
+    let values = |name: &str| std::fs::read(at.join(name)).unwrap()[348..].to_vec();
+    assert!(values("drawn_pO2.nii") == values("sweeps_pO2.nii") && values("drawn_pO2_sd.nii") != values("sweeps_pO2_sd.nii"));
+    let record: Value = serde_json::from_slice(&std::fs::read(at.join("drawn_pO2_sd.nii.json")).unwrap()).unwrap();
+    assert_eq!(record["oximetry"]["draws"], 3);
+    let first = values("drawn_pO2_sd.nii");
+    done(at, &words(&line));
+    assert!(values("drawn_pO2_sd.nii") == first);
+    for (options, text) in [
+        ("--algorithm tv --positivity", "negative values"),
+        ("--algorithm tv --filter hamming", "goes with --algorithm fbp or fbp-multistage"),
+        ("--lambda 1", "goes with --algorithm tv"),
+        ("--iterations 5", "--algorithm tv only"),
+        ("--algorithm osem", "reconstructed by fbp, fbp-multistage or tv"),
+    ] {
+        let said = refused(at, 2, &words(&format!("oximetry {sweeps} {fit} {options} -o no.nii")));
+        assert!(said.contains(text), "{options}: {said}");
+    }
+}
+
 /// An echo decay with a calibration of the user, and one without a degree of freedom.
 #[test]
 fn echo_times_and_own_calibrations_give_maps() {
@@ -134,6 +183,13 @@ fn images_and_times_that_give_no_map_are_refused() {
         ("a.nii b.nii c.nii --delays-us 1,2,3 --calibration ox063 -o out.nii".into(), 2, "arguments", "ox071-dmem"),
         ("a.nii b.nii c.nii --delays-us 1,2,3 --calibration eprit-llw -o out.nii".into(), 2, "arguments", "use --echo-times-us"),
         (format!("a.nii b.nii c.nii --delays-us 1,2,3 --repeats 5 {pbs}"), 2, "arguments", "EPRI acquisitions"),
+        (
+            format!("a.nii b.nii c.nii --delays-us 1,2,3 --algorithm tv {pbs}"),
+            2,
+            "arguments",
+            "--algorithm is for EPRI acquisitions",
+        ),
+        (format!("a.nii b.nii c.nii --delays-us 1,2,3 --lambda 1 {pbs}"), 2, "arguments", "--lambda is for EPRI acquisitions"),
         (format!("a.nii b.nii c.nii --delays-us 1,2,3 --seed 5 {pbs}"), 2, "arguments", "--repeats"),
         (format!("a.nii b.nii a.sweep --delays-us 1,2,3 {pbs}"), 2, "arguments", "of one kind"),
         (format!("a.nii b.nii --echo-times-us 1,2 {pbs}"), 2, "arguments", "use --delays-us"),

@@ -3,15 +3,16 @@
 use std::f64::consts::TAU;
 
 use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
 use tomoscope::algebra::Host;
 use tomoscope::data::{Sweep, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::oxygen::find;
-use tomoscope::measure::oximetry::{OxygenMaps, OxygenStats, RateFitter, noise_of, oxygen_maps, redrawn_po2};
+use tomoscope::measure::oximetry::{OxygenMaps, OxygenStats, RateFitter, noise_of, oxygen_maps, redrawn_po2, refitted_po2};
 use tomoscope::operator::{SingleStage, grid_about_zero};
 use tomoscope::phantom::epri::{OXYGEN_TORR, OxygenOptions, SweepOptions, by_name, noise_gain, simulate_oxygen};
 use tomoscope::random;
-use tomoscope::recon::{Algorithm, Fbp, FbpSettings};
+use tomoscope::recon::{Algorithm, Fbp, FbpSettings, SweepModel, TotalVariation, TvImages, TvSettings};
 use tomoscope::statistics::{mean, median, standard_deviation};
 use tomoscope::task::Task;
 
@@ -158,4 +159,113 @@ fn oxygen_of_vials_in_a_slice_and_its_deviation_are_right() {
 #[ignore = "minutes"]
 fn oxygen_of_vials_in_a_hundred_draws() {
     check_chain("208", 64, 5, 100);
+}
+
+/// Returns the image of total variation after this number of iterations.
+fn image_of_variation(sweep: &Sweep, grid: &Grid, num_iterations: usize) -> Volume {
+    let settings = TvSettings { strength: 0.1, tolerance: 1e-4, ..TvSettings::default() };
+    let mut variation = TotalVariation::new(Host, sweep, &[], grid, settings, TvImages::default()).unwrap();
+    for _ in 0..num_iterations {
+        variation.step(&Task::new()).unwrap();
+        if variation.converged().is_some() {
+            break;
+        }
+    }
+    let mut image = Volume::filled(grid.clone(), 0.0);
+    variation.volume_into(&mut image).unwrap();
+    image
+}
+
+/// Returns a sweep with noise in its samples.
+fn noisy_sweep(sweep: &Sweep, deviation: f64, stream: u64) -> Sweep {
+    let mut noisy = sweep.clone();
+    for (index, projection) in noisy.projections.iter_mut().enumerate() {
+        let mut random = random::stream(3, (stream << 32) | index as u64);
+        let mut sample = || -> f32 { StandardNormal.sample(&mut random) };
+        projection.values = projection.values.iter().map(|value| value + deviation as f32 * sample()).collect();
+    }
+    noisy
+}
+
+/// Returns a sweep with the projections of an image as its samples, and the root of the mean square of the difference.
+fn sweep_of_image(sweep: &Sweep, image: &Volume) -> (Sweep, f64) {
+    let model = SweepModel::new(sweep, &[], &image.grid, 1e-6).unwrap();
+    let projected = model.project(&[image.as_slice().iter().map(|value| f64::from(*value)).collect()]);
+    let mut projections = sweep.clone();
+    for (projection, samples) in projections.projections.iter_mut().zip(projected.chunks(sweep.num_points)) {
+        projection.values = samples.iter().map(|sample| *sample as f32).collect();
+    }
+    let measured = sweep.projections.iter().flat_map(|projection| projection.values.iter());
+    let squares: Vec<f64> = measured.zip(projected).map(|(a, b)| (f64::from(*a) - b).powi(2)).collect();
+    (projections, mean(&squares).unwrap().sqrt())
+}
+
+/// The chain with total variation: in each vial the mean is at most 1 torr off, and the standard deviation between redrawn projections of
+/// the images of one scan is that between scans.
+fn check_chain_of_variation(num_draws: usize, num_iterations: usize) {
+    let calibration = find("ox071-pbs").unwrap();
+    let (num_points, scheme) = (48, "2d:96".parse().unwrap());
+    let options = SweepOptions { scheme, num_points, step_mm: 40.0 / num_points as f64, ..SweepOptions::default() };
+    let oxygen = OxygenOptions { calibration: calibration.clone(), times_us: DELAYS_US.to_vec(), inversion: 0.9, snr: None };
+    let phantom = by_name("vials", options.half_extent_mm()).unwrap();
+    let scan = simulate_oxygen(&phantom, &options, &oxygen, &Task::new()).unwrap();
+    let exact: Vec<&Sweep> = scan.sweeps.iter().map(|study| &study.measured).collect();
+    let grid = grid_about_zero([num_points, num_points, 1], [options.step_mm; 3]).unwrap();
+    let fitter = RateFitter::new(calibration.rate, &DELAYS_US).unwrap();
+    let deviation = 1.0 / (SNR * noise_gain(&options));
+    let scanned = |sweeps: &[&Sweep], deviation: f64, first: usize| -> (Vec<Sweep>, Vec<Volume>) {
+        let one = |(time, sweep): (usize, &&Sweep)| {
+            let sweep = noisy_sweep(sweep, deviation, (first * DELAYS_US.len() + time) as u64);
+            let image = image_of_variation(&sweep, &grid, num_iterations);
+            (sweep, image)
+        };
+        sweeps.par_iter().enumerate().map(one).unzip()
+    };
+    let maps_of =
+        |images: &[Volume]| oxygen_maps(&images.iter().collect::<Vec<_>>(), &fitter, calibration, 0.15, &Task::new()).unwrap();
+    let (sweeps, images) = scanned(&exact, deviation, 0);
+    let first = maps_of(&images);
+    let rest = (1..num_draws).map(|draw| maps_of(&scanned(&exact, deviation, draw).1));
+    let scans: Vec<Volume> = std::iter::once(first.po2.clone()).chain(rest.map(|maps| maps.po2)).collect();
+    let (of_images, noises): (Vec<Sweep>, Vec<f64>) =
+        sweeps.iter().zip(&images).map(|(sweep, image)| sweep_of_image(sweep, image)).unzip();
+    let found = mean(&noises.iter().map(|noise| noise * noise).collect::<Vec<_>>()).unwrap().sqrt();
+    println!("noise of the samples by what the images do not explain: {:.3} of the truth", found / deviation);
+    assert!((found / deviation - 1.0).abs() < 0.1, "{found} {deviation}");
+    let of_images: Vec<&Sweep> = of_images.iter().collect();
+    let redrawn: Vec<Volume> = (0..num_draws)
+        .map(|draw| {
+            let (_, images) = scanned(&of_images, found, num_draws + draw);
+            refitted_po2(&first, &images, &fitter, calibration, &Task::new()).unwrap()
+        })
+        .collect();
+    let (mut of_redrawn, mut of_residuals) = (Vec::new(), Vec::new());
+    for (vial, truth) in vials(&grid).iter().zip(OXYGEN_TORR) {
+        let mut biases = Vec::new();
+        for &voxel in vial {
+            let of = |maps: &[Volume]| -> Vec<f64> { maps.iter().map(|map| f64::from(map.as_slice()[voxel])).collect() };
+            let (between_scans, redrawn) = (of(&scans), standard_deviation(&of(&redrawn)).unwrap());
+            biases.push(mean(&between_scans).unwrap() - truth);
+            let between_scans = standard_deviation(&between_scans).unwrap();
+            of_redrawn.push(redrawn / between_scans);
+            of_residuals.push(f64::from(first.po2_sd.as_ref().unwrap().as_slice()[voxel]) / between_scans);
+        }
+        let bias = mean(&biases).unwrap();
+        println!("{truth} torr, {} voxels: bias {bias:.3} torr", biases.len());
+        assert!(biases.len() > 15 && bias.abs() < 1.0, "{truth}: {bias}");
+    }
+    let [redrawn, residuals] = [of_redrawn, of_residuals].map(|ratios| median(ratios).unwrap());
+    println!("redrawn over true SD {redrawn:.3}; by residuals {residuals:.3}");
+    assert!((redrawn - 1.0).abs() < 0.2, "{redrawn}");
+}
+
+#[test]
+fn oxygen_by_total_variation_and_its_redrawn_deviation_are_right() {
+    check_chain_of_variation(8, 100);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn oxygen_by_total_variation_in_forty_draws() {
+    check_chain_of_variation(40, 150);
 }

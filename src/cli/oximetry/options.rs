@@ -5,23 +5,29 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::shared::error::{CliError, CliResult};
+use crate::cli::shared::given::Given;
 use crate::cli::shared::notices;
-use crate::cli::shared::options::{TalkOptions, device, not_negative, number, seed};
+use crate::cli::shared::options::{TalkOptions, count, device, not_negative, number, seed};
 use crate::cli::shared::outputs::check_same_grid;
+use crate::cli::shared::parameter_options::{SweepParameterOptions, algorithm_for, check_parameters};
 use crate::cli::shared::paths::{before_ending, file_of};
 use crate::data::{Origin, OxygenCalibration, RelaxationRate, Volume};
 use crate::io::formats::Content;
 use crate::io::read_volume;
-use crate::plan::{DataKind, DataRecord, DeviceChoice, OximetryRecord, data_kind_of};
+use crate::plan::{AlgorithmChoice, DataKind, DataRecord, DeviceChoice, OximetryRecord, POSITIVITY, YES, data_kind_of};
 
 /// Options of `tomoscope oximetry`.
 #[derive(Args, Clone, Debug)]
 pub struct OximetryOptions {
     /// Images on one grid, one for each delay or echo time, in their order ({read images}); or EPRI acquisitions ({read acquisitions}).
     ///
-    /// Acquisitions are reconstructed by fbp with its default settings, on the grid of the first.
+    /// Acquisitions are reconstructed on the grid of the first.
     #[arg(required = true)]
     pub inputs: Vec<PathBuf>,
+
+    /// Options that were set.
+    #[command(flatten)]
+    pub given: Given,
 
     /// Delays after the inversion or saturation, µs: at least 3, for R1.
     #[arg(long, value_name = "T,T,...", value_delimiter = ',', value_parser = not_negative)]
@@ -46,13 +52,28 @@ pub struct OximetryOptions {
 
     /// Uncertainty of the figures: draw the noise of the acquisitions again N times.
     ///
-    /// For acquisitions only. Prints the standard deviations of median, mean and HF10.
+    /// For acquisitions only. Prints the standard deviations of median, mean and HF10. Of total variation, OUT_pO2_sd is from the draws, too.
     #[arg(long, value_name = "N", value_parser = repeats)]
     pub repeats: Option<usize>,
 
     /// Seed of the draws.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = seed, requires = "repeats")]
     pub seed: u64,
+
+    /// Algorithm of the acquisitions: fbp, fbp-multistage or tv.
+    ///
+    /// Default: fbp.
+    #[arg(long)]
+    pub algorithm: Option<AlgorithmChoice>,
+
+    #[command(flatten)]
+    pub parameters: SweepParameterOptions,
+
+    /// Most iterations of total variation.
+    ///
+    /// Default: 1000.
+    #[arg(long, value_name = "N", value_parser = count::<u32>)]
+    pub iterations: Option<u32>,
 
     /// Device of the reconstruction: cpu, auto, cuda, cuda:N, gpu or gpu:N.
     #[arg(long, default_value = "cpu", value_parser = device)]
@@ -106,17 +127,35 @@ impl OximetryOptions {
     /// Returns true for acquisitions, false for images.
     ///
     /// # Errors
-    /// Both, or `--repeats` for images.
+    /// Both, or options of the reconstruction for images.
     pub fn are_sweeps(&self) -> CliResult<bool> {
         let is_sweep = |path: &&PathBuf| data_kind_of(path) == Some(DataKind::Sweep);
         let num = self.inputs.iter().filter(is_sweep).count();
         if num != 0 && num != self.inputs.len() {
             return Err(CliError::arguments("images and acquisitions together; name inputs of one kind"));
         }
-        if num == 0 && self.repeats.is_some() {
-            return Err(CliError::arguments("--repeats is for EPRI acquisitions; name them in place of their images"));
+        let parameters = SweepParameterOptions::parameters().map(|parameter| parameter.key);
+        let of_acquisitions = parameters.chain(["repeats", "algorithm", "iterations"]);
+        if let Some(option) = self.given.first_of(of_acquisitions).filter(|_| num == 0) {
+            return Err(CliError::arguments(format!("{option} is for EPRI acquisitions; name them in place of their images")));
         }
         Ok(num > 0)
+    }
+
+    /// Returns the algorithm of acquisitions.
+    ///
+    /// # Errors
+    /// An algorithm for other data, options of another algorithm, positive values of signed images.
+    pub fn algorithm(&self) -> CliResult<AlgorithmChoice> {
+        let algorithm = algorithm_for(DataKind::Sweep, self.algorithm)?;
+        check_parameters(&self.given, algorithm)?;
+        if self.iterations.is_some() && algorithm != AlgorithmChoice::TV {
+            return Err(CliError::arguments("--iterations: EPRI acquisitions iterate with --algorithm tv only"));
+        }
+        if self.parameters.values().is(&POSITIVITY, YES) && !self.delays_us.is_empty() {
+            return Err(CliError::arguments("--positivity: images after an inversion have negative values; leave it out"));
+        }
+        Ok(algorithm)
     }
 
     /// Reads the images.
@@ -148,6 +187,8 @@ impl OximetryOptions {
             times_us: times_us.to_vec(),
             calibration: calibration.clone(),
             mask_fraction: self.mask_fraction,
+            iterations: Vec::new(),
+            draws: None,
         }
     }
 }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::draws::Draws;
 use super::options::OximetryOptions;
 use super::regions::Regions;
-use super::sweeps::Sweeps;
+use super::sweeps::{Reconstructed, Sweeps};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliResult, Done};
 use crate::cli::shared::notices;
@@ -16,10 +17,14 @@ use crate::cli::shared::printed::written;
 use crate::cli::shared::progress::with_bar;
 use crate::data::{Notice, Unit, Volume};
 use crate::io::{check_image_unit, read_regions, rois};
-use crate::measure::oximetry::{FitCounts, OxygenMaps, RateFitter, noise_of, oxygen_maps, redrawn_po2};
-use crate::plan::{DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
-use crate::task::Task;
+use crate::measure::DeviationImage;
+use crate::measure::oximetry::{FitCounts, OxygenMaps, RateFitter, oxygen_maps};
+use crate::plan::{DeviceRecord, ImageKind, ImageRecord, OximetryRecord, Provenance, Start};
 use crate::text::counted;
+
+/// Warning of maps by total variation without redrawn noise.
+const RESIDUALS_OF_VARIATION: &str =
+    "the residuals of the fits overestimate the noise of total variation: add --repeats 20 for its standard deviation";
 
 /// Fits, writes the maps and prints the figures.
 pub fn run(options: &OximetryOptions) -> CliResult<Done> {
@@ -37,33 +42,41 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
         None => Vec::new(),
     };
     notices::print(rois::notice(&rois).as_slice());
-    let sweeps = if options.are_sweeps()? { Some(Sweeps::read(&options.inputs, options.device)?) } else { None };
-    let (images, algorithm) = match &sweeps {
+    let sweeps = if options.are_sweeps()? { Some(Sweeps::read(options)?) } else { None };
+    let Reconstructed { images, record: algorithm, iterations } = match &sweeps {
         Some(sweeps) => with_bar("reconstructing", |task| sweeps.images(task))??,
-        None => (options.images()?, None),
+        None => Reconstructed { images: options.images()?, ..Reconstructed::default() },
     };
     let views: Vec<&Volume> = images.iter().collect();
-    let maps = with_bar("fitting", |task| oxygen_maps(&views, &fitter, &calibration, options.mask_fraction, task))??;
-    if maps.noise.is_none() {
+    let mut maps = with_bar("fitting", |task| oxygen_maps(&views, &fitter, &calibration, options.mask_fraction, task))??;
+    let mut regions = Regions::new(&maps.po2, &rois);
+    let mut po2_sd = None;
+    if let (Some(sweeps), Some(num)) = (&sweeps, options.repeats) {
+        if let Some(mut draws) = Draws::new(sweeps, &images, &maps, (&fitter, &calibration), options.seed)? {
+            let mut deviation = DeviationImage::new(maps.po2.grid.num_voxels());
+            for draw in 0..num {
+                let po2 = with_bar(&format!("draw {} of {num}", draw + 1), |task| draws.po2(draw, task))??;
+                regions.add_draw(&po2);
+                deviation.add(&po2);
+            }
+            if !sweeps.is_linear() {
+                let mut image = maps.po2.clone();
+                deviation.write(&mut image);
+                po2_sd = Some(image);
+            }
+        }
+    } else if sweeps.as_ref().is_some_and(|sweeps| !sweeps.is_linear()) {
+        notices::print(&[Notice::warning(RESIDUALS_OF_VARIATION)]);
+    }
+    let draws = options.repeats.filter(|_| po2_sd.is_some());
+    maps.po2_sd = po2_sd.or(maps.po2_sd);
+    if maps.po2_sd.is_none() {
         let text = "no residuals to find the noise from: the standard deviation is not written; add an image at another time";
         notices::print(&[Notice::warning(text)]);
     }
-    let mut regions = Regions::new(&maps.po2, &rois);
-    if let (Some(sweeps), Some(num), Some(noise)) = (&sweeps, options.repeats, maps.noise) {
-        let mut factor = None;
-        for draw in 0..num {
-            let one = |task: &Task| -> CliResult<Volume> {
-                let images = sweeps.noise(options.seed, draw, task)?;
-                // The noise of the samples is that whose images have the noise of the residuals.
-                let factor = *factor.get_or_insert_with(|| noise / noise_of(&maps, &images));
-                Ok(redrawn_po2(&maps, &fitter, &calibration, (&images, factor), task)?)
-            };
-            regions.add_draw(&with_bar(&format!("draw {} of {num}", draw + 1), one)??);
-        }
-    }
     let record = Provenance {
         algorithm,
-        oximetry: Some(options.record(fitter.times_us(), &calibration)),
+        oximetry: Some(OximetryRecord { iterations, draws, ..options.record(fitter.times_us(), &calibration) }),
         ..record_of(options, &maps.po2, start)
     };
     write(&maps, &outputs, &record)?;

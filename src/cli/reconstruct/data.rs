@@ -6,11 +6,11 @@ use std::path::Path;
 use DataKind::{Events, Pairs, Projections, Sweep};
 
 use super::options::ReconstructOptions;
-use super::parameter_options::{algorithms_with, kinds_of, parameters};
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::known::cuda_device;
+use crate::cli::shared::parameter_options::{algorithm_for, algorithms_with, check_parameters, kinds_of, parameters};
 use crate::io::formats::{Access, Content, Format, described};
-use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, Traits, data_kind_of};
+use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, data_kind_of};
 use crate::text::either;
 
 /// Returns the supported inputs as text.
@@ -93,19 +93,8 @@ impl ReconstructOptions {
                 return refuse(option, &takes);
             }
         }
-        let algorithms: Vec<AlgorithmChoice> = AlgorithmChoice::all_for(Traits { kind: data, ..Traits::default() }).collect();
-        let algorithm = self.algorithm.or(algorithms.first().copied());
-        let Some(algorithm) = algorithm.filter(|algorithm| algorithms.contains(algorithm)) else {
-            let keys: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.key()).collect();
-            return Err(CliError::arguments(format!("--algorithm: {} are reconstructed by {}", data.plural(), either(&keys))));
-        };
-        for parameter in parameters() {
-            let has_it = algorithms_with(parameter.key).any(|entry| entry.key == algorithm.key());
-            if let Some(option) = self.given.first_of([parameter.key]).filter(|_| !has_it) {
-                let keys: Vec<&str> = algorithms_with(parameter.key).map(|entry| entry.key).collect();
-                return Err(CliError::arguments(format!("{option} goes with --algorithm {}", either(&keys))));
-            }
-        }
+        let algorithm = algorithm_for(data, self.algorithm)?;
+        check_parameters(&self.given, algorithm)?;
         let of_variation = BY_ITERATION.iter().copied().chain(["mask", "sources"]);
         if let Some(option) = self.given.first_of(of_variation).filter(|_| data == Sweep && algorithm != AlgorithmChoice::TV) {
             return Err(CliError::arguments(format!("{option}: {} iterate with --algorithm tv only", data.plural())));

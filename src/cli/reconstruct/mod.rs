@@ -7,7 +7,6 @@ pub mod epri_options;
 pub mod follow_list;
 pub mod frames;
 pub mod options;
-pub mod parameter_options;
 pub mod parts;
 pub mod processes;
 pub mod reference_image;

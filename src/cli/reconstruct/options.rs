@@ -8,7 +8,6 @@ use clap::{ArgGroup, Args};
 
 use super::epri_options::EpriOptions;
 use super::follow_list::follow_list;
-use super::parameter_options::ParameterOptions;
 use super::parts::PartOptions;
 use super::replicate_options::ReplicateOptions;
 use super::stop_options::StopOptions;
@@ -22,6 +21,7 @@ use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{ProjectorOptions, TalkOptions, calibration, count, positive};
 use crate::cli::shared::outputs::Files;
+use crate::cli::shared::parameter_options::ParameterOptions;
 use crate::cli::shared::paths::{is_numbered, of_frame, of_input};
 use crate::cli::shared::progress::with_bar;
 use crate::data::{CtSettings, Fingerprint, Frames, MuUnit, Psf, Unit, frame_ms};

@@ -10,7 +10,9 @@ use crate::cli::shared::console::{is_quiet, out, remark};
 use crate::cli::shared::printed::text as matrix_text;
 use crate::cli::shared::progress;
 use crate::data::Sweep;
-use crate::plan::{IterationScheme, StartInfo, filter_settings, rays_in_use};
+use crate::plan::{
+    Acquisition, AlgorithmChoice, IterationScheme, RunSettings, StartInfo, filter_settings, rays_in_use, tv_settings,
+};
 use crate::recon::{Baseline, FilterSettings, ObjectiveValue, RaceReport, StageTimes};
 use crate::report::{Column, Columns};
 use crate::session::IterateReport;
@@ -110,9 +112,23 @@ const STAGE: Columns<3> = Columns([Column::words("", 17), Column::numbers("", 11
 /// Columns of the loss by a race condition: name and value.
 const RACE: Columns<2> = Columns([Column::words("", 17), Column::words("", 0)]);
 
+/// Prints a fact of a run.
+fn fact(name: &str, what: String) {
+    out!("{}", FACT.line([name.to_owned(), what]));
+}
+
+/// Prints how the projections of an acquisition are filtered.
+fn filter_facts(settings: &RunSettings, acquisition: &Acquisition) {
+    let FilterSettings { filter, cutoff, baseline, interpolation } = filter_settings(&settings.parameters);
+    let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
+    fact("algorithm", format!("FBP, filter {filter}, {cutoff}, {interpolation} interpolation"));
+    if baseline != Baseline::None || acquisition.look(Sweep::is_continuous_wave) {
+        fact("baseline", baseline.title().to_owned());
+    }
+}
+
 /// Prints device, algorithm, image and memory of the run.
 pub fn announce(info: &StartInfo, num_iterations: usize) {
-    let fact = |name: &str, what: String| out!("{}", FACT.line([name.to_owned(), what]));
     let grid = info.job.grid();
     let ([nx, ny, nz], [dx, dy, dz]) = (grid.size, grid.voxel_mm);
     fact("device", info.device.clone());
@@ -125,13 +141,17 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
         fact("rays per LOR", format!("{tangential} × {axial}"));
     }
     if let Some(acquisition) = info.job.data().sweep() {
-        let FilterSettings { filter, cutoff, baseline, interpolation } = filter_settings(&settings.parameters);
-        let cutoff = cutoff.map_or("no cut-off".into(), |cutoff| format!("cut-off {cutoff}"));
-        let num_points = acquisition.look(|sweep| sweep.num_points);
-        fact("data", format!("{} of {}", counted(info.num_subsets, "projection"), counted(num_points, "sample")));
-        fact("algorithm", format!("FBP, filter {filter}, {cutoff}, {interpolation} interpolation"));
-        if baseline != Baseline::None || acquisition.look(Sweep::is_continuous_wave) {
-            fact("baseline", baseline.title().to_owned());
+        let (num_points, num_complete) = acquisition.look(|sweep| (sweep.num_points, sweep.num_complete()));
+        let is_filtered = settings.algorithm != AlgorithmChoice::TV;
+        let num_projections = if is_filtered { info.num_subsets } else { num_complete };
+        fact("data", format!("{} of {}", counted(num_projections, "projection"), counted(num_points, "sample")));
+        match is_filtered {
+            true => filter_facts(settings, acquisition),
+            false => {
+                let strength = tv_settings(&settings.parameters).strength;
+                let iterations = counted(num_iterations, "iteration");
+                fact("algorithm", format!("total variation, strength λ {strength}, at most {iterations}"));
+            }
         }
     } else {
         fact("accumulation", info.accumulation.to_string());

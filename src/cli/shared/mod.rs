@@ -12,6 +12,7 @@ pub mod notices;
 pub mod options;
 pub mod outputs;
 pub mod oxygen;
+pub mod parameter_options;
 pub mod paths;
 pub mod printed;
 pub mod progress;

@@ -19,5 +19,5 @@ mod stats;
 pub use error::OximetryError;
 pub use fit::{NoRate, RateFit, RateFitter};
 pub use maps::{FitCounts, OxygenMaps, oxygen_maps};
-pub use redraw::{noise_of, redrawn_po2};
+pub use redraw::{noise_of, redrawn_po2, refitted_po2};
 pub use stats::{HYPOXIC_TORR, OxygenStats};

@@ -38,10 +38,7 @@ pub fn redrawn_po2(
     (noise, factor): (&[Volume], f64),
     task: &Task,
 ) -> Result<Volume, OximetryError> {
-    fitter.check_num_images(noise.len())?;
-    if let Some(index) = noise.iter().position(|image| image.grid.size != maps.po2.grid.size) {
-        return Err(OximetryError::Sizes(index + 1));
-    }
+    check(maps, fitter, noise)?;
     let images: Vec<Volume> = (fitter.times_us().iter().zip(noise))
         .map(|(&time_us, noise)| {
             let mut image = maps.model_image(time_us);
@@ -50,4 +47,26 @@ pub fn redrawn_po2(
         })
         .collect();
     fitted_po2(maps, &images, fitter, calibration, task)
+}
+
+/// Returns the oxygen pressure, torr, of other images in the voxels that have a rate in some maps. Voxels without one are NaN.
+///
+/// # Errors
+/// Another number of images than of times, images of other sizes, stopped.
+pub fn refitted_po2(
+    maps: &OxygenMaps,
+    images: &[Volume],
+    fitter: &RateFitter,
+    calibration: &OxygenCalibration,
+    task: &Task,
+) -> Result<Volume, OximetryError> {
+    check(maps, fitter, images)?;
+    fitted_po2(maps, images, fitter, calibration, task)
+}
+
+/// Refuses images that do not go with maps.
+fn check(maps: &OxygenMaps, fitter: &RateFitter, images: &[Volume]) -> Result<(), OximetryError> {
+    fitter.check_num_images(images.len())?;
+    let other = images.iter().position(|image| image.grid.size != maps.po2.grid.size);
+    other.map_or(Ok(()), |index| Err(OximetryError::Sizes(index + 1)))
 }

@@ -15,6 +15,12 @@ pub struct OximetryRecord {
     pub calibration: OxygenCalibration,
     /// Limit of the mask, as a fraction of the largest value of the image with the most signal.
     pub mask_fraction: f64,
+    /// Iterations of each acquisition's reconstruction; empty of images and of filtered backprojection.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub iterations: Vec<usize>,
+    /// Draws of the noise between which the standard deviation of each voxel is; `None` = it is from the residuals of the fits.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub draws: Option<usize>,
 }
 
 impl OximetryRecord {

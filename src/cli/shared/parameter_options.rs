@@ -4,8 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
-use crate::plan::{ALGORITHMS, AlgorithmEntry, DataKind, KAPPA, KAPPA_OF_FILE, Kind, Parameter, Parameters, Traits, Value, YES};
+use crate::cli::shared::error::{CliError, CliResult};
+use crate::cli::shared::given::Given;
+use crate::plan::{
+    ALGORITHMS, AlgorithmChoice, AlgorithmEntry, DataKind, KAPPA, KAPPA_OF_FILE, Kind, Parameter, Parameters, Traits, Value, YES,
+};
 use crate::report::distinct;
+use crate::text::either;
 
 /// Values of the parameters of algorithms.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +32,34 @@ pub fn algorithms_with(key: &str) -> impl Iterator<Item = &'static AlgorithmEntr
 pub fn kinds_of(entry: &AlgorithmEntry) -> Vec<DataKind> {
     let kinds = [DataKind::Projections, DataKind::Events, DataKind::Pairs, DataKind::Sweep];
     kinds.into_iter().filter(|kind| (entry.is_for)(&Traits { kind: *kind, ..Traits::default() })).collect()
+}
+
+/// Returns the chosen algorithm, or the default one of the data.
+///
+/// # Errors
+/// An algorithm for other data.
+pub fn algorithm_for(data: DataKind, chosen: Option<AlgorithmChoice>) -> CliResult<AlgorithmChoice> {
+    let algorithms: Vec<AlgorithmChoice> = AlgorithmChoice::all_for(Traits { kind: data, ..Traits::default() }).collect();
+    let algorithm = chosen.or(algorithms.first().copied());
+    algorithm.filter(|algorithm| algorithms.contains(algorithm)).ok_or_else(|| {
+        let keys: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.key()).collect();
+        CliError::arguments(format!("--algorithm: {} are reconstructed by {}", data.plural(), either(&keys)))
+    })
+}
+
+/// Refuses parameters of other algorithms.
+///
+/// # Errors
+/// Wrong arguments.
+pub fn check_parameters(given: &Given, algorithm: AlgorithmChoice) -> CliResult {
+    for parameter in parameters() {
+        let has_it = algorithms_with(parameter.key).any(|entry| entry.key == algorithm.key());
+        if let Some(option) = given.first_of([parameter.key]).filter(|_| !has_it) {
+            let keys: Vec<&str> = algorithms_with(parameter.key).map(|entry| entry.key).collect();
+            return Err(CliError::arguments(format!("{option} goes with --algorithm {}", either(&keys))));
+        }
+    }
+    Ok(())
 }
 
 fn option(parameter: &'static Parameter) -> Arg {
@@ -76,15 +109,59 @@ impl Args for ParameterOptions {
 
 impl FromArgMatches for ParameterOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut values = Parameters::default();
-        for parameter in parameters() {
-            values.set(parameter, matches.get_one::<Value>(parameter.key).cloned());
-        }
-        Ok(Self(values))
+        Ok(Self(values_of(parameters(), matches)))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+/// Values of the parameters of algorithms for EPRI acquisitions.
+#[derive(Clone, Debug, Default)]
+pub struct SweepParameterOptions(Parameters);
+
+impl SweepParameterOptions {
+    /// Returns the parameters.
+    pub fn parameters() -> impl Iterator<Item = &'static Parameter> {
+        let is_for_sweeps =
+            |parameter: &&Parameter| algorithms_with(parameter.key).any(|entry| kinds_of(entry).contains(&DataKind::Sweep));
+        parameters().into_iter().filter(is_for_sweeps)
+    }
+
+    /// Returns the values.
+    pub fn values(&self) -> Parameters {
+        self.0.clone()
+    }
+}
+
+impl Args for SweepParameterOptions {
+    fn augment_args(command: Command) -> Command {
+        command.args(Self::parameters().map(option))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SweepParameterOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        Ok(Self(values_of(Self::parameters(), matches)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Returns the values of parameters on the command line.
+fn values_of(parameters: impl IntoIterator<Item = &'static Parameter>, matches: &ArgMatches) -> Parameters {
+    let mut values = Parameters::default();
+    for parameter in parameters {
+        values.set(parameter, matches.get_one::<Value>(parameter.key).cloned());
+    }
+    values
 }
