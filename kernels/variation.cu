@@ -237,6 +237,32 @@ extern "C" __global__ void lines_of_spectra(float2 *to, const float2 *from, cons
         write[(unsigned long long)(index / num) * all.write_step + index % num] = a[index];
 }
 
+// Images that are coupled at most.
+#define MAX_IMAGES 8
+
+// The product of the spectra [image, frequency] of all images with those of the kernels: own[image, frequency] of an image with itself,
+// between[pair, frequency] of (0, 1), (0, 2), (1, 2), ..., whose conjugate is that of the mirrored kernel.
+extern "C" __global__ void couple(float2 *spectra, const float *own, const float2 *between, unsigned num_images, unsigned long long len)
+{
+    const unsigned long long index = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (index >= len)
+        return;
+    float2 values[MAX_IMAGES], products[MAX_IMAGES];
+    for (unsigned m = 0; m < num_images; m++) {
+        values[m] = spectra[m * len + index];
+        const float factor = own[m * len + index];
+        products[m] = make_float2(factor * values[m].x, factor * values[m].y);
+    }
+    for (unsigned j = 1, pair = 0; j < num_images; j++)
+        for (unsigned m = 0; m < j; m++, pair++) {
+            const float2 factor = between[pair * len + index];
+            products[m] = sum(products[m], product(factor, values[j]));
+            products[j] = sum(products[j], product(make_float2(factor.x, -factor.y), values[m]));
+        }
+    for (unsigned m = 0; m < num_images; m++)
+        spectra[m * len + index] = products[m];
+}
+
 // The differences to the next voxel along each axis, 0 at the last one and at the edge of the mask.
 __device__ void differences(float *out, const float *image, const float *mask, unsigned voxel, const VariationShape &all)
 {

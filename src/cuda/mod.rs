@@ -39,6 +39,7 @@ pub use device::probe::{DeviceInfo, devices};
 pub use display::CudaDisplay;
 pub use error::CudaError;
 pub use events::EventLines;
+pub use images::variation::MAX_RADICALS;
 pub use images::voxel_map::CudaVoxelMap;
 pub use planes::{FastPlanes, PaperPlanes};
 pub use response_montecarlo::ResponseMonteCarlo;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tomoscope::algebra::Host;
 use tomoscope::coded::Coded as _;
-use tomoscope::data::{Radical, ReferenceSpectrum, Sweep, SweepKind, Volume};
+use tomoscope::data::{Radical, Sweep, SweepKind, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{grid_about_zero, padded_size};
 use tomoscope::plan::choose_device;
@@ -18,9 +18,16 @@ use super::registered::webgpu;
 use super::support::relative;
 use super::tv::sweep_of_noise;
 
+/// A radical with the spectrum of a sweep.
+fn radical(sweep: &Sweep, name: &str) -> Radical {
+    let SweepKind::ContinuousWave { reference: Some(spectrum), .. } = &sweep.kind else { panic!("no reference") };
+    Radical { name: name.to_owned(), spectrum: spectrum.clone() }
+}
+
 /// A run, with the host's image and objective.
 struct Case {
     sweep: Sweep,
+    radicals: Vec<Radical>,
     grid: Grid,
     settings: TvSettings,
     images: TvImages,
@@ -35,6 +42,7 @@ fn cases(size: [usize; 3]) -> [Case; 2] {
         let mask = Volume::from_vec(grid.clone(), (0..grid.num_voxels()).map(mask).collect(), Default::default()).unwrap();
         let mut case = Case {
             sweep: sweep_of_noise(size[2] == 1, 256, 3.7),
+            radicals: Vec::new(),
             grid: grid.clone(),
             settings: TvSettings { strength: 0.05, is_positive: is_limited, ..TvSettings::default() },
             images: TvImages { init: None, mask: is_limited.then(|| Arc::new(mask)) },
@@ -50,14 +58,14 @@ const SIZES: [[usize; 3]; 6] = [[7, 6, 1], [45, 31, 1], [200, 401, 1], [5, 6, 7]
 
 /// The image after some steps, and the objective of the last report that has one.
 fn image_of<B: TotalVariationKernels>(backend: B, case: &Case) -> Result<(Vec<f32>, f64), ReconError> {
-    let Case { sweep, grid, settings, images, .. } = case;
-    let mut tv = TotalVariation::new(backend, sweep, &[], grid, *settings, images.clone())?;
+    let Case { sweep, radicals, grid, settings, images, .. } = case;
+    let mut tv = TotalVariation::new(backend, sweep, radicals, grid, *settings, images.clone())?;
     let mut objective = 0.0;
     for _ in 0..21 {
         let ascent = tv.step(&Task::new())?.ascent.unwrap();
         objective = ascent.objective.map_or(objective, |value| value.total());
     }
-    Ok((tv.images()?.swap_remove(0), objective))
+    Ok((tv.images()?.concat(), objective))
 }
 
 /// Compares a device with the host, and with itself.
@@ -76,8 +84,11 @@ fn compare<B: TotalVariationKernels>(name: &str, case: &Case, open: impl Fn() ->
 #[test]
 fn images_of_cuda_equal_those_of_the_host() {
     let Some(_) = device() else { return };
-    for case in SIZES.into_iter().flat_map(cases) {
+    for mut case in SIZES.into_iter().flat_map(cases) {
         compare("CUDA", &case, || device().unwrap());
+        case.radicals = [2.1, 3.3, 4.7].map(|salt| radical(&sweep_of_noise(true, 256, salt), "")).into();
+        case.expected = image_of(Host, &case).unwrap();
+        compare("CUDA, three radicals", &case, || device().unwrap());
     }
 }
 
@@ -117,9 +128,6 @@ fn a_run_through_wgpu_has_one_radical() {
         platform.total_variation(sweep, radicals, grid, *settings, images.clone())
     };
     assert!(run(&[]).unwrap().step(&Task::new()).unwrap().ascent.is_some());
-    let SweepKind::ContinuousWave { reference: Some(ReferenceSpectrum { values, step_mt }), .. } = &sweep.kind else { panic!() };
-    let radical =
-        |name: &str| Radical { name: name.to_owned(), spectrum: ReferenceSpectrum { values: values.clone(), step_mt: *step_mt } };
-    assert!(run(&[radical("a")]).is_ok());
-    assert_eq!(run(&[radical("a"), radical("b")]).err().unwrap().code(), "setup.lacks");
+    assert!(run(&[radical(sweep, "a")]).is_ok());
+    assert_eq!(run(&[radical(sweep, "a"), radical(sweep, "b")]).err().unwrap().code(), "setup.lacks");
 }

@@ -2,5 +2,5 @@
 
 mod ascent;
 mod penalty;
-mod variation;
+pub(super) mod variation;
 pub(super) mod voxel_map;

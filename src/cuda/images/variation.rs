@@ -3,6 +3,7 @@
 use std::f64::consts::TAU;
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
+use rustfft::num_complex::Complex;
 
 use crate::algebra::{BackendError, Image};
 use crate::cuda::backend::{CudaArray, CudaBackend, REDUCTION};
@@ -19,16 +20,29 @@ const SHARED_BYTES: usize = 32 << 10;
 /// Lines next to each other that a block transforms, at most: their values fill whole lines of the cache.
 const MAX_LINES: usize = 16;
 
-/// A convolution of one image with a kernel as large as it is, on a device.
+/// Images that are coupled at most, as in the kernel.
+pub const MAX_RADICALS: usize = 8;
+
+/// Transforms along an axis of half spectra.
+struct Stage {
+    lines: LinesShape,
+    axis: usize,
+    num_groups: u32,
+}
+
+/// A convolution of images with kernels as large as they are, on a device.
 pub struct CudaCoupling {
     kernels: Kernels,
     rows: RowsShape,
-    /// Transforms along y and z, the product, and back: of a slice in one.
-    lines: Vec<LinesShape>,
+    /// Of one image with the product in them; of several the product follows the first half.
+    stages: Vec<Stage>,
+    num_images: usize,
     /// exp(−2πi k/n) of each axis.
     roots: [CudaSlice<[f32; 2]>; 3],
-    /// `[z frequency, y frequency, x frequency]`.
-    spectrum: CudaSlice<f32>,
+    /// `[image, z frequency, y frequency, x frequency]`, and of each pair.
+    own: CudaSlice<f32>,
+    between: CudaSlice<[f32; 2]>,
+    num_frequencies: usize,
     /// Half spectra between the transforms.
     spectra: [CudaSlice<[f32; 2]>; 2],
     len: usize,
@@ -49,9 +63,59 @@ fn roots(len: usize) -> Vec<[f32; 2]> {
     (0..len).map(root).collect()
 }
 
+/// Returns the transforms along y and z of images of `size` voxels, and back: of one image with the product in the middle.
+fn stages(size: [usize; 3], padded: [usize; 3], num_images: usize) -> Vec<Stage> {
+    let [_, ny, nz] = size;
+    let [len_x, len_y, len_z] = padded;
+    let half = len_x / 2 + 1;
+    let count = |n: usize| n as u32;
+    // Along y every slice of every image is a group, along z every image.
+    let along_y = |read: usize, written: usize| LinesShape {
+        num_lines: count(half),
+        lines_of_block: count(lines_of_block(len_y, MAX_LINES).0),
+        len: count(len_y),
+        num_read: count(read),
+        num_written: count(written),
+        read_step: count(half),
+        read_group: count(read * half),
+        write_step: count(half),
+        write_group: count(written * half),
+        ..LinesShape::default()
+    };
+    let along_z = |read: usize, written: usize| LinesShape {
+        num_lines: count(len_y * half),
+        lines_of_block: count(lines_of_block(len_z, MAX_LINES).0),
+        len: count(len_z),
+        num_read: count(read),
+        num_written: count(written),
+        read_step: count(len_y * half),
+        read_group: count(read * len_y * half),
+        write_step: count(len_y * half),
+        write_group: count(written * len_y * half),
+        ..LinesShape::default()
+    };
+    let whole = |lines: LinesShape| LinesShape { is_forward: 1, has_product: 1, is_inverse: 1, ..lines };
+    let forward = |lines: LinesShape| LinesShape { is_forward: 1, ..lines };
+    let inverse = |lines: LinesShape| LinesShape { is_inverse: 1, ..lines };
+    let y = |lines| Stage { lines, axis: 1, num_groups: count(num_images * nz) };
+    let z = |lines| Stage { lines, axis: 2, num_groups: count(num_images) };
+    match (nz, num_images) {
+        (1, 1) => vec![y(whole(along_y(ny, ny)))],
+        (1, _) => vec![y(forward(along_y(ny, len_y))), y(inverse(along_y(len_y, ny)))],
+        (_, 1) => vec![y(forward(along_y(ny, len_y))), z(whole(along_z(nz, nz))), y(inverse(along_y(len_y, ny)))],
+        _ => vec![
+            y(forward(along_y(ny, len_y))),
+            z(forward(along_z(nz, len_z))),
+            z(inverse(along_z(len_z, nz))),
+            y(inverse(along_y(len_y, ny))),
+        ],
+    }
+}
+
 impl CudaCoupling {
     fn new(backend: &CudaBackend, spectrum: &KernelSpectrum<f32>) -> Result<Self, CudaError> {
         let [nx, ny, nz] = spectrum.size();
+        let num_images = spectrum.num_images();
         let padded = padded_size(spectrum.size());
         let [len_x, len_y, len_z] = padded;
         let half = len_x / 2 + 1;
@@ -61,86 +125,59 @@ impl CudaCoupling {
         for kernel in [&*kernels.rows_to_spectra, &*kernels.spectra_to_rows, &*kernels.lines_of_spectra] {
             kernel.allow_shared_bytes(wanted)?;
         }
-        let count = |n: usize| n as u32;
         let rows = RowsShape {
-            num_rows: count(ny * nz),
-            pairs_of_block: count(lines_of_block(len_x, MAX_LINES).0),
-            num: count(nx),
-            len: count(len_x),
+            num_rows: (num_images * ny * nz) as u32,
+            pairs_of_block: lines_of_block(len_x, MAX_LINES).0 as u32,
+            num: nx as u32,
+            len: len_x as u32,
         };
-        let along_y = LinesShape {
-            num_lines: count(half),
-            lines_of_block: count(lines_of_block(len_y, MAX_LINES).0),
-            len: count(len_y),
-            num_read: count(ny),
-            num_written: count(ny),
-            read_step: count(half),
-            read_group: count(ny * half),
-            write_step: count(half),
-            write_group: count(ny * half),
-            is_forward: 1,
-            has_product: 1,
-            is_inverse: 1,
+        let num_frequencies = half * len_y * len_z;
+        // The order of the images in place of that of the host.
+        let place = |i: usize| (i % half * len_y + i / half % len_y) * len_z + i / (half * len_y);
+        let own = (0..num_images).flat_map(|image| (0..num_frequencies).map(move |i| spectrum.with_itself(image)[place(i)]));
+        let pair = |values: &Vec<Complex<f32>>| -> Vec<[f32; 2]> {
+            (0..num_frequencies).map(|i| [values[place(i)].re, values[place(i)].im]).collect()
         };
-        let lines = match nz {
-            1 => vec![along_y],
-            _ => vec![
-                LinesShape {
-                    num_written: count(len_y),
-                    write_group: count(len_y * half),
-                    has_product: 0,
-                    is_inverse: 0,
-                    ..along_y
-                },
-                LinesShape {
-                    num_lines: count(len_y * half),
-                    lines_of_block: count(lines_of_block(len_z, MAX_LINES).0),
-                    len: count(len_z),
-                    num_read: count(nz),
-                    num_written: count(nz),
-                    read_step: count(len_y * half),
-                    read_group: 0,
-                    write_step: count(len_y * half),
-                    write_group: 0,
-                    ..along_y
-                },
-                LinesShape { num_read: count(len_y), read_group: count(len_y * half), is_forward: 0, has_product: 0, ..along_y },
-            ],
-        };
-        let at = |[x, y, z]: [usize; 3]| spectrum.with_itself(0)[(x * len_y + y) * len_z + z];
-        let in_order: Vec<f32> =
-            (0..half * len_y * len_z).map(|i| at([i % half, i / half % len_y, i / (half * len_y)])).collect();
-        let between = nz * half * if nz == 1 { ny } else { len_y };
-        let spectra = || driver::zeros(&backend.stream, between);
+        let between: Vec<[f32; 2]> = spectrum.between().iter().flat_map(pair).collect();
+        // Between the transforms along y and z there are all frequencies of y, and about the product of several images those of z.
+        let num_y = if nz > 1 || num_images > 1 { len_y } else { ny };
+        let num_z = if num_images > 1 { len_z } else { nz };
+        let spectra = || driver::zeros(&backend.stream, num_images * num_z * num_y * half);
         let of_axis = |axis: usize| backend.table(&roots(padded[axis]), [0.0; 2]);
         Ok(Self {
             kernels,
             rows,
-            lines,
+            stages: stages(spectrum.size(), padded, num_images),
+            num_images,
             roots: [of_axis(0)?, of_axis(1)?, of_axis(2)?],
-            spectrum: backend.table(&in_order, 0.0)?,
+            own: backend.table(&own.collect::<Vec<f32>>(), 0.0)?,
+            between: backend.table(&between, [0.0; 2])?,
+            num_frequencies,
             spectra: [spectra()?, spectra()?],
-            len: nx * ny * nz,
+            len: num_images * nx * ny * nz,
         })
     }
 
-    /// Writes the convolution of an image.
-    fn apply(&mut self, backend: &CudaBackend, image: &CudaSlice<f32>, result: &mut CudaSlice<f32>) -> Result<(), CudaError> {
-        let Self { kernels, rows, lines, roots, spectrum, spectra: [here, there], .. } = self;
+    /// Writes the convolution of the images.
+    fn apply(&mut self, backend: &CudaBackend, images: &CudaSlice<f32>, result: &mut CudaSlice<f32>) -> Result<(), CudaError> {
+        let Self { kernels, rows, stages, roots, own, between, spectra: [here, there], .. } = self;
         let stream = &backend.stream;
         let (_, shared_mem_bytes) = lines_of_block(rows.len as usize, rows.pairs_of_block as usize);
         let num_blocks = blocks(rows.num_rows.div_ceil(2) as usize, rows.pairs_of_block);
         let of_rows = LaunchConfig { grid_dim: (num_blocks, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes };
-        kernels.rows_to_spectra.launch(stream, of_rows, here, image, &roots[0], rows)?;
+        kernels.rows_to_spectra.launch(stream, of_rows, here, images, &roots[0], rows)?;
         let (mut from, mut to) = (here, there);
-        for (step, shape) in lines.iter().enumerate() {
-            let is_along_z = step == 1;
-            let (_, shared_mem_bytes) = lines_of_block(shape.len as usize, shape.lines_of_block as usize);
-            let num_groups =
-                if is_along_z { 1 } else { rows.num_rows / if step == 0 { shape.num_read } else { shape.num_written } };
-            let num_blocks = blocks(shape.num_lines as usize, shape.lines_of_block);
-            let config = LaunchConfig { grid_dim: (num_blocks, num_groups, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes };
-            kernels.lines_of_spectra.launch(stream, config, to, from, &roots[if is_along_z { 2 } else { 1 }], spectrum, shape)?;
+        let middle = stages.len() / 2;
+        for (index, Stage { lines, axis, num_groups }) in stages.iter().enumerate() {
+            if self.num_images > 1 && index == middle {
+                let (shape, num_images, len) =
+                    (one_each(self.num_frequencies), self.num_images as u32, self.num_frequencies as u64);
+                kernels.couple.launch(stream, shape, from, own, between, num_images, len)?;
+            }
+            let (_, shared_mem_bytes) = lines_of_block(lines.len as usize, lines.lines_of_block as usize);
+            let num_blocks = blocks(lines.num_lines as usize, lines.lines_of_block);
+            let config = LaunchConfig { grid_dim: (num_blocks, *num_groups, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes };
+            kernels.lines_of_spectra.launch(stream, config, to, from, &roots[*axis], own, lines)?;
             std::mem::swap(&mut from, &mut to);
         }
         kernels.spectra_to_rows.launch(stream, of_rows, result, from, &roots[0], rows)

@@ -67,6 +67,16 @@ impl<T: FftNum> KernelSpectrum<T> {
         &self.with_itself[image]
     }
 
+    /// Returns the number of coupled images.
+    pub fn num_images(&self) -> usize {
+        self.num_images
+    }
+
+    /// Returns the transforms between the pairs (0, 1), (0, 2), (1, 2), … in the same order.
+    pub fn between(&self) -> &[Vec<Complex<T>>] {
+        &self.between
+    }
+
     /// Returns the place of the pair (m, j), m < j.
     fn pair(m: usize, j: usize) -> usize {
         j * (j - 1) / 2 + m

@@ -130,8 +130,8 @@ impl Platform for CudaPlatform {
         settings: TvSettings,
         images: TvImages,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
-        if radicals.len() > 1 {
-            return Err(self.lacks("total variation of several radicals"));
+        if radicals.len() > cuda::MAX_RADICALS {
+            return Err(self.lacks("total variation of more than 8 radicals"));
         }
         Ok(Box::new(TotalVariation::new(self.take()?, sweep, radicals, grid, settings, images)?))
     }
