@@ -107,7 +107,7 @@ fn is_of_reconstruct_only(option: &str) -> bool {
 fn of_reconstruct(option: &str) -> Option<&'static str> {
     Some(match option {
         "algorithm" | "iterations" | "subsets" | "init" | "matrix" | "racy_sensitivity" => "Algorithm",
-        "reference" | "phase" | "kernel" => "EPRI acquisitions",
+        "reference" | "phase" | "kernel" | "mask" | "sources" => "EPRI acquisitions",
         "crystals" | "normalization" | "yrt_tof_ps" | "yrt_tof_range" | "yrt_randoms" | "frame" | "frames" | "split_blocks" => {
             "List-mode data"
         }
@@ -211,8 +211,22 @@ mod tests {
 
     #[test]
     fn options_are_under_their_headings() {
-        let of_sweeps =
-            ["--filter", "--cutoff", "--baseline", "--interpolation", "--order", "--block", "--reference", "--phase", "--kernel"];
+        let of_sweeps = [
+            "--filter",
+            "--cutoff",
+            "--baseline",
+            "--interpolation",
+            "--order",
+            "--block",
+            "--lambda",
+            "--tolerance",
+            "--positivity[=<POSITIVITY>]",
+            "--reference",
+            "--phase",
+            "--mask",
+            "--sources",
+            "--kernel",
+        ];
         assert_eq!(options_under("reconstruct", "EPRI acquisitions"), of_sweeps);
         assert!(options_under("reconstruct", "Algorithm").contains(&"--iterations".to_owned()));
         assert!(options_under("reconstruct", "Corrections").contains(&"--no-corrections".to_owned()));

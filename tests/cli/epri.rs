@@ -244,7 +244,7 @@ fn algorithms_and_data_that_do_not_go_together_are_refused() {
     done(folder, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
     let refusal =
         |code: i32, more: &[&str]| refused(folder, code, &[&["reconstruct", "ball.sweep", "-o", "out.nii"], more].concat());
-    assert!(refusal(2, &["--algorithm", "osem"]).contains("by fbp or fbp-multistage"));
+    assert!(refusal(2, &["--algorithm", "osem"]).contains("by fbp, fbp-multistage or tv"));
     assert!(refusal(2, &["--cutoff", "1.5"]).contains("from 0.001 to 1"));
     assert!(
         refusal(2, &["--subsets", "7"]).contains("--subsets is for projection data and list-mode data; ball.sweep is an EPRI")

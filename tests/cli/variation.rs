@@ -35,7 +35,7 @@ fn a_disc_becomes_flat_and_the_run_ends_by_itself() {
         let part = image.values.slice(ndarray::s![0, ny / 2 - 8..ny / 2 + 8, nx / 2 - 8..nx / 2 + 8]).mapv(f64::from);
         part.std(0.0)
     };
-    assert!(inner(&tv) < 0.1 * inner(&fbp), "{} {}", inner(&tv), inner(&fbp));
+    assert!(inner(&tv) < 0.25 * inner(&fbp), "{} {}", inner(&tv), inner(&fbp));
     assert!(printed.contains("40 projections of 64 samples") && printed.contains("strength λ 0.1"), "{printed}");
     assert!(!printed.contains("FBP"), "{printed}");
 

@@ -29,6 +29,8 @@ pub const OTHERS: &[&str] = &[
     "follow",
     "matrix",
     "reference",
+    "mask",
+    "sources",
     "phase",
     "kernel",
     "suv",

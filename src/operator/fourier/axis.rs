@@ -33,25 +33,44 @@ pub fn good_size(at_least: usize) -> usize {
 pub(super) struct Pass<'a, T: FftNum> {
     /// Transform of the longer row.
     pub fft: &'a Arc<dyn Fft<T>>,
-    /// Place and factor of each value of a row.
-    pub place: &'a [(usize, T)],
+    /// Place and factor of each value of a row; `None` = rows as long as the transform.
+    pub place: Option<&'a [(usize, T)]>,
     /// Place and factor of each value of the result.
     pub take: &'a [(usize, T)],
 }
 
+/// Makes zeros, on all threads: large arrays take most of their time to be reserved.
+pub(super) fn zeros<T: FftNum>(len: usize) -> Vec<Complex<T>> {
+    let mut values = Vec::new();
+    rayon::iter::repeat_n(Complex::new(T::zero(), T::zero()), len).collect_into_vec(&mut values);
+    values
+}
+
 impl<T: FftNum> Pass<'_, T> {
     /// Applies it along the last axis of `[a, b, c]`; the result is `[c, a, b]`. Three passes restore the order of the axes.
-    pub fn apply(&self, data: &[Complex<T>]) -> Vec<Complex<T>> {
-        let (len, num_rows) = (self.fft.len(), data.len() / self.place.len().max(1));
-        let mut rows = vec![Complex::new(T::zero(), T::zero()); num_rows * len];
-        rows.par_chunks_mut(len).zip(data.par_chunks(self.place.len())).for_each_init(
+    pub fn apply(&self, data: Vec<Complex<T>>) -> Vec<Complex<T>> {
+        let len = self.fft.len();
+        let rows = match self.place {
+            None => data,
+            Some(place) => {
+                let mut rows = zeros(data.len() / place.len().max(1) * len);
+                rows.par_chunks_mut(len).zip(data.par_chunks(place.len())).for_each(|(row, values)| {
+                    place.iter().zip(values).for_each(|(&(place, factor), value)| row[place] = value.scale(factor));
+                });
+                rows
+            }
+        };
+        self.turned(rows)
+    }
+
+    /// Transforms rows in place, and takes their values in the order of the result.
+    fn turned(&self, mut rows: Vec<Complex<T>>) -> Vec<Complex<T>> {
+        let (len, num_rows) = (self.fft.len(), rows.len() / self.fft.len());
+        rows.par_chunks_mut(len).for_each_init(
             || vec![Complex::new(T::zero(), T::zero()); self.fft.get_inplace_scratch_len()],
-            |scratch, (row, values)| {
-                self.place.iter().zip(values).for_each(|(&(place, factor), value)| row[place] = value.scale(factor));
-                self.fft.process_with_scratch(row, scratch);
-            },
+            |scratch, row| self.fft.process_with_scratch(row, scratch),
         );
-        let mut turned = vec![Complex::new(T::zero(), T::zero()); num_rows * self.take.len()];
+        let mut turned = zeros(num_rows * self.take.len());
         turned.par_chunks_mut(BLOCK * num_rows.max(1)).zip(self.take.par_chunks(BLOCK)).for_each(|(turned, taken)| {
             for (index, row) in rows.chunks_exact(len).enumerate() {
                 for (k, &(place, factor)) in taken.iter().enumerate() {

@@ -113,7 +113,7 @@ fn transformed(size: [usize; 3], kernel: &[f64]) -> Vec<Complex<f64>> {
             _ => (0..2 * n).map(|k| ((k + len - n) % len, if k == 0 { 0.0 } else { 1.0 })).collect(),
         };
         let take = all_places(if axis == 0 { len / 2 + 1 } else { len });
-        data = Pass { fft: &planner.plan_fft_forward(len), place: &place, take: &take }.apply(&data);
+        data = Pass { fft: &planner.plan_fft_forward(len), place: Some(&place), take: &take }.apply(data);
     }
     let [num_x, num_y, num_z] = [padded[0] / 2 + 1, padded[1], padded[2]];
     let mut turned = Vec::with_capacity(data.len());

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 
-use super::axis::{Pass, all_places, good_size};
+use super::axis::{Pass, all_places, good_size, zeros};
 
 /// Density of the finer grid.
 const OVERSAMPLING: f64 = 2.0;
@@ -110,7 +110,7 @@ impl NonuniformTransform {
     pub fn forward(&self, image: &[Complex<f64>], frequencies: &[[f64; 3]]) -> Vec<Complex<f64>> {
         let mut fine = image.to_vec();
         for axis in &self.axes {
-            fine = Pass { fft: &axis.forward, place: &axis.modes, take: &all_places(axis.len) }.apply(&fine);
+            fine = Pass { fft: &axis.forward, place: Some(&axis.modes), take: &all_places(axis.len) }.apply(fine);
         }
         let [x, y, _] = &self.axes;
         let gather = |omega: &[f64; 3]| {
@@ -129,7 +129,7 @@ impl NonuniformTransform {
     pub fn adjoint(&self, frequencies: &[[f64; 3]], values: &[Complex<f64>]) -> Vec<Complex<f64>> {
         let mut image = self.spread(frequencies, values);
         for axis in &self.axes {
-            image = Pass { fft: &axis.inverse, place: &all_places(axis.len), take: &axis.modes }.apply(&image);
+            image = Pass { fft: &axis.inverse, place: None, take: &axis.modes }.apply(image);
         }
         image
     }
@@ -154,7 +154,7 @@ impl NonuniformTransform {
         let slow = if z.len > 1 { 2 } else { 1 };
         let (num_planes, plane_len) = if slow == 2 { (z.len, y.len * x.len) } else { (y.len, x.len) };
         let (order, starts) = self.by_first_plane(slow, frequencies);
-        let mut fine = vec![Complex::new(0.0, 0.0); num_planes * plane_len];
+        let mut fine = zeros(num_planes * plane_len);
         fine.par_chunks_mut(SLAB * plane_len).enumerate().for_each(|(slab, part)| {
             let planes = slab * SLAB..(slab * SLAB + part.len() / plane_len);
             for first in first_planes(&planes, self.axes[slow].width, num_planes) {
