@@ -342,7 +342,7 @@ fn penalty_and_step_size_change_between_two_steps_where_they_can() {
     watcher.session.send(Control::SetTuning(tuning));
     assert_eq!([step(&mut watcher), step(&mut watcher)], [None, None]);
     watcher.wait_for_end(run);
-    assert_eq!(notices(&watcher, "only svrg and bsrem have a penalty"), 1);
+    assert_eq!(notices(&watcher, "only svrg, bsrem and tv have a strength"), 1);
 }
 
 #[test]

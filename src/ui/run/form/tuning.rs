@@ -61,16 +61,16 @@ pub fn tuning_ui(live: &LiveRun, ui: &mut Ui) -> Option<AscentTuning> {
     if settings.algorithm == AlgorithmChoice::TV {
         ui.label("Strength (also while running)");
         ui.horizontal(|ui| field_ui(&LAMBDA, &mut next.strength, ui));
-        return (next != current).then_some(next);
+    } else {
+        ui.label("Penalty and steps (also while running)");
+        ui.horizontal_wrapped(|ui| {
+            field_ui(&STRENGTH, &mut next.strength, ui);
+            if prior == Prior::RelativeDifference {
+                field_ui(&GAMMA, &mut next.gamma, ui);
+            }
+            field_ui(&STEP_FACTOR, &mut next.step_factor, ui);
+        });
     }
-    ui.label("Penalty and steps (also while running)");
-    ui.horizontal_wrapped(|ui| {
-        field_ui(&STRENGTH, &mut next.strength, ui);
-        if prior == Prior::RelativeDifference {
-            field_ui(&GAMMA, &mut next.gamma, ui);
-        }
-        field_ui(&STEP_FACTOR, &mut next.step_factor, ui);
-    });
     if let Some(reported) = live.reported_tuning().filter(|reported| *reported != current) {
         ui.label(
             RichText::new(format!("{} from the next step on", current.changes_from(reported, live.strength_symbol()))).weak(),
