@@ -83,7 +83,8 @@ impl<'a> Work<'a> {
             options,
             target: job.num_iterations(),
             course: job.iteration_scheme(),
-            num_expected,
+            // (Iterations have no number that the data give.)
+            num_expected: num_expected.filter(|_| !job.iteration_scheme().by_iteration),
             num_subsets: 1,
             rois,
             quantity,
