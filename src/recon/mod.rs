@@ -58,7 +58,9 @@ pub use slabs::{SlabAlgorithm, slabs};
 pub use spec::{Additions, AlgorithmSpec, StartImages, algorithm};
 pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
-pub use tv::{Lattice, PrimalStep, PrimalSums, SweepModel, TotalVariation, TotalVariationKernels, TvImages, TvSettings};
+pub use tv::{
+    Lattice, PrimalStep, PrimalSums, SweepModel, TotalVariation, TotalVariationKernels, TvImages, TvSettings, num_axes,
+};
 pub use watched::RaceReport;
 
 /// Report of one step.

@@ -141,7 +141,7 @@ fn operators_equal_their_sums_and_are_adjoint_to_each_other() {
     }
 }
 
-/// Runs until the image stands still; its images, and the steps.
+/// Runs until the image has converged; its images, and the steps.
 fn converged(sweep: &Sweep, radicals: &[Radical], grid: &Grid, settings: TvSettings, most: usize) -> (Vec<Vec<f64>>, usize) {
     let mut tv = TotalVariation::new(Host, sweep, radicals, grid, settings, TvImages::default()).unwrap();
     let mut num_steps = 0;

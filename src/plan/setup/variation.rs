@@ -14,7 +14,7 @@ use crate::plan::job::settings::RunSettings;
 use crate::plan::platform::Platform;
 use crate::plan::platform::open::choose_device;
 use crate::plan::problem::SetupProblem;
-use crate::recon::TvImages;
+use crate::recon::{TvImages, num_axes};
 
 /// Name of its operator, for people.
 const OPERATOR: &str = "frequencies";
@@ -85,7 +85,7 @@ fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNee
     let free = platform.free_memory();
     check_image(&settings.grid, &free)?;
     let size = settings.grid.size;
-    let num_axes = if size[2] == 1 { 2 } else { 3 };
+    let num_axes = num_axes(size) as u64;
     let padded = padded_size(size).map(|n| n as u64);
     let half = padded[0] / 2 + 1;
     let num_radicals = settings.radicals.len().max(1) as u64;

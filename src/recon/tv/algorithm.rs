@@ -10,8 +10,8 @@ use std::f64::consts::PI;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::kernels::{Lattice, PrimalStep, PrimalSums, TotalVariationKernels};
-use super::model::{SweepModel, spectra_of};
+use super::kernels::{Lattice, PrimalStep, PrimalSums, TotalVariationKernels, num_axes};
+use super::model::{SweepModel, spectra_of, voxel_volume};
 use crate::algebra::{BackendError, Image, PendingVolume, Voxels};
 use crate::data::{Projection, Radical, ReferenceSpectrum, RoiMask, RoiSums, Sweep, SweepKind, Volume};
 use crate::geometry::Grid;
@@ -323,8 +323,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
 
 /// Returns the length of an edge of a voxel, mm: of unequal edges their geometric mean.
 fn edge_mm(grid: &Grid) -> f64 {
-    let num_axes = if grid.size[2] == 1 { 2 } else { 3 };
-    grid.voxel_mm[..num_axes].iter().product::<f64>().powf(1.0 / num_axes as f64)
+    voxel_volume(grid).powf(1.0 / num_axes(grid.size) as f64)
 }
 
 /// Returns what differences along each axis weigh: 1 of cubes, more along short edges, so that it is a gradient.
@@ -335,8 +334,7 @@ fn weights(grid: &Grid) -> [f32; 3] {
 
 /// Returns A*s with the integral 1, as PyEPRI begins.
 fn start_image(of_data: &[f64], grid: &Grid, is_positive: bool) -> Vec<f64> {
-    let num_axes = if grid.size[2] == 1 { 2 } else { 3 };
-    let integral = grid.voxel_mm[..num_axes].iter().product::<f64>() * of_data.iter().sum::<f64>();
+    let integral = voxel_volume(grid) * of_data.iter().sum::<f64>();
     let scale = if integral == 0.0 { 0.0 } else { 1.0 / integral };
     of_data.iter().map(|value| if is_positive { (scale * value).max(0.0) } else { scale * value }).collect()
 }

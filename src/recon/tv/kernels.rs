@@ -24,8 +24,13 @@ impl Lattice {
 
     /// Returns the axes that take part: 2 of a slice, 3 of a volume. A field of vectors has the values `[image, axis, z, y, x]`.
     pub fn num_axes(&self) -> usize {
-        if self.size[2] == 1 { 2 } else { 3 }
+        num_axes(self.size)
     }
+}
+
+/// Returns the axes that take part in an image of this size: 2 of a slice, 3 of a volume.
+pub fn num_axes(size: [usize; 3]) -> usize {
+    if size[2] == 1 { 2 } else { 3 }
 }
 
 /// Constants of a step of the images.

@@ -5,5 +5,5 @@ mod kernels;
 mod model;
 
 pub use algorithm::{TotalVariation, TvImages, TvSettings};
-pub use kernels::{Lattice, PrimalStep, PrimalSums, TotalVariationKernels};
+pub use kernels::{Lattice, PrimalStep, PrimalSums, TotalVariationKernels, num_axes};
 pub use model::SweepModel;

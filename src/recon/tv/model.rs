@@ -13,11 +13,22 @@ use rayon::prelude::*;
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
+use super::kernels::num_axes;
 use crate::data::{Direction, Radical, ReferenceSpectrum, Sweep, SweepKind};
 use crate::geometry::Grid;
 use crate::operator::{NonuniformTransform, kernel_size};
 use crate::recon::reference::reference_spectrum_at;
 use crate::recon::{DataProblem, ReconError};
+
+/// Returns δ^d, mm² of a slice and mm³ of a volume.
+pub(super) fn voxel_volume(grid: &Grid) -> f64 {
+    grid.voxel_mm[..num_axes(grid.size)].iter().product()
+}
+
+/// Share of the frequency α ≥ 0 in a sum whose real part counts twice, once for −α.
+fn share(alpha: usize) -> f64 {
+    if alpha == 0 { 0.5 } else { 1.0 }
+}
 
 /// Returns the spectra of radicals; of none the sweep's own.
 pub(super) fn spectra_of<'a>(
@@ -85,18 +96,11 @@ impl SweepModel {
         self.spectra.len()
     }
 
-    /// Returns δ^d, mm² of a slice and mm³ of a volume.
-    pub fn voxel_volume(&self) -> f64 {
-        let axes = if self.grid.size[2] == 1 { 2 } else { 3 };
-        self.grid.voxel_mm[..axes].iter().product()
-    }
-
     /// exp(−iξ n·x) at the voxel ⌊n/2⌋, which the transforms count from.
     fn phase(&self, (index, alpha): (usize, usize)) -> Complex<f64> {
         let middle = self.grid.mm_from_voxel(self.grid.size.map(|n| (n / 2) as f64));
         let xi = TAU * alpha as f64 / (self.num_points as f64 * self.step_mm);
-        let axes = if self.grid.size[2] == 1 { 2 } else { 3 };
-        Complex::cis(-xi * (0..axes).map(|a| self.directions[index][a] * middle[a]).sum::<f64>())
+        Complex::cis(-xi * (0..num_axes(self.grid.size)).map(|a| self.directions[index][a] * middle[a]).sum::<f64>())
     }
 
     /// Phase of α at the first sample of a projection, relative to t = 0.
@@ -113,8 +117,8 @@ impl SweepModel {
             let values = transform.forward(&image, &self.frequencies);
             for (&place, value) in self.places.iter().zip(values) {
                 let (index, alpha) = place;
-                let half = if alpha == 0 { 0.5 } else { 1.0 };
-                let factor = half * self.voxel_volume() * spectrum[alpha] * self.phase(place) * self.shift(alpha).conj();
+                let factor =
+                    share(alpha) * voxel_volume(&self.grid) * spectrum[alpha] * self.phase(place) * self.shift(alpha).conj();
                 spectra[index * self.num_points + alpha] += factor * value;
             }
         }
@@ -133,12 +137,11 @@ impl SweepModel {
         let of_radical = |spectrum: &Vec<Complex<f64>>| {
             let value = |&place: &(usize, usize)| {
                 let (index, alpha) = place;
-                let half = if alpha == 0 { 0.5 } else { 1.0 };
-                let factor = half * spectrum[alpha].conj() * self.phase(place).conj() * self.shift(alpha);
+                let factor = share(alpha) * spectrum[alpha].conj() * self.phase(place).conj() * self.shift(alpha);
                 factor * spectra[index * self.num_points + alpha]
             };
             let values: Vec<Complex<f64>> = self.places.iter().map(value).collect();
-            let scale = 2.0 * self.voxel_volume() / self.num_points as f64;
+            let scale = 2.0 * voxel_volume(&self.grid) / self.num_points as f64;
             transform.adjoint(&self.frequencies, &values).iter().map(|value| scale * value.re).collect()
         };
         self.spectra.iter().map(of_radical).collect()
@@ -146,13 +149,10 @@ impl SweepModel {
 
     /// Returns the kernel of A_m*A_j, `[z, y, x]` of [`kernel_size`].
     pub fn kernel(&self, m: usize, j: usize) -> Vec<f64> {
-        let value = |&(_, alpha): &(usize, usize)| {
-            let half = if alpha == 0 { 0.5 } else { 1.0 };
-            half * self.spectra[m][alpha].conj() * self.spectra[j][alpha]
-        };
+        let value = |&(_, alpha): &(usize, usize)| share(alpha) * self.spectra[m][alpha].conj() * self.spectra[j][alpha];
         let values: Vec<Complex<f64>> = self.places.iter().map(value).collect();
         let transform = NonuniformTransform::new(kernel_size(self.grid.size), self.tolerance);
-        let scale = 2.0 * self.voxel_volume().powi(2) / self.num_points as f64;
+        let scale = 2.0 * voxel_volume(&self.grid).powi(2) / self.num_points as f64;
         transform.adjoint(&self.frequencies, &values).iter().map(|value| scale * value.re).collect()
     }
 }
