@@ -87,6 +87,12 @@ pub enum DataProblem {
          reference spectrum too"
     )]
     NoReference,
+    /// Pulse data with spectra of radicals.
+    #[error(
+        "these are pulse projections, which are free of the probe's spectrum: they cannot tell radicals apart by their spectra; leave the \
+         spectra of radicals out"
+    )]
+    RadicalsOfPulses,
     /// An unusable reference spectrum.
     #[error(
         "the reference spectrum {0}, so nothing can be deconvolved with it; open the spectrum that was measured without a gradient"

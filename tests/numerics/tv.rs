@@ -10,7 +10,7 @@ use tomoscope::geometry::Grid;
 use tomoscope::io::read_sweep;
 use tomoscope::operator::{Convolution, KernelSpectrum, grid_about_zero};
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
-use tomoscope::recon::{Algorithm, SweepModel, TotalVariation, TvImages, TvSettings};
+use tomoscope::recon::{Algorithm, DataProblem, SweepModel, TotalVariation, TvImages, TvSettings};
 use tomoscope::scanner::epri::Scheme;
 use tomoscope::task::Task;
 
@@ -219,6 +219,15 @@ fn disc(num_angles: usize) -> (Sweep, Grid) {
     };
     let sweep = simulate(&by_name("disc", options.half_extent_mm()).unwrap(), &options, &Task::new()).unwrap().measured;
     (sweep, grid_about_zero([24, 24, 1], [1.25, 1.25, 1.0]).unwrap())
+}
+
+#[test]
+fn spectra_of_radicals_are_refused_with_pulses() {
+    let (sweep, grid) = disc(8);
+    let spectrum = ReferenceSpectrum { values: vec![0.0, 1.0, -1.0].into(), step_mt: 0.05 };
+    let radicals = ["a", "b"].map(|name| Radical { name: name.to_owned(), spectrum: spectrum.clone() });
+    let refused = TotalVariation::new(Host, &sweep, &radicals, &grid, TvSettings::default(), TvImages::default());
+    assert_eq!(refused.err(), Some(DataProblem::RadicalsOfPulses.into()));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftNum, FftPlanner};
 
-use super::axis::{Pass, all_places, good_size};
+use super::axis::{Pass, all_places, good_size, zeros};
 
 /// Rows and frequencies of x that a thread takes together: neighbours in memory.
 const BLOCK: usize = 8;
@@ -116,12 +116,12 @@ fn transformed(size: [usize; 3], kernel: &[f64]) -> Vec<Complex<f64>> {
         data = Pass { fft: &planner.plan_fft_forward(len), place: Some(&place), take: &take }.apply(data);
     }
     let [num_x, num_y, num_z] = [padded[0] / 2 + 1, padded[1], padded[2]];
-    let mut turned = Vec::with_capacity(data.len());
-    for x in 0..num_x {
-        for y in 0..num_y {
-            turned.extend((0..num_z).map(|z| data[(z * num_y + y) * num_x + x]));
+    let mut turned = zeros(data.len());
+    turned.par_chunks_exact_mut(num_y * num_z).enumerate().for_each(|(x, plane)| {
+        for (y, row) in plane.chunks_exact_mut(num_z).enumerate() {
+            row.iter_mut().enumerate().for_each(|(z, value)| *value = data[(z * num_y + y) * num_x + x]);
         }
-    }
+    });
     turned
 }
 

@@ -59,12 +59,13 @@ impl SweepModel {
     /// pulses. The tolerance of its transforms is relative to the norm of a result.
     ///
     /// # Errors
-    /// Continuous-wave data without a reference spectrum, or with one that is not usable.
+    /// Continuous-wave data without a reference spectrum, or with one that is not usable; pulses with radicals.
     pub fn new(sweep: &Sweep, radicals: &[Radical], grid: &Grid, tolerance: f64) -> Result<Self, ReconError> {
         let Sweep { num_points, step_mm, centre, .. } = *sweep;
         let num_alpha = num_points.div_ceil(2);
         let omegas: Vec<f64> = (0..num_alpha).map(|alpha| TAU * alpha as f64 / num_points as f64).collect();
         let spectra = match &sweep.kind {
+            SweepKind::Pulse if !radicals.is_empty() => return Err(DataProblem::RadicalsOfPulses.into()),
             SweepKind::Pulse => vec![vec![Complex::from(1.0 / step_mm); num_alpha]],
             SweepKind::ContinuousWave { step_mt, reference, .. } => {
                 let transform = |spectrum| reference_spectrum_at(&omegas, spectrum, sweep, *step_mt);
@@ -142,7 +143,7 @@ impl SweepModel {
             };
             let values: Vec<Complex<f64>> = self.places.iter().map(value).collect();
             let scale = 2.0 * voxel_volume(&self.grid) / self.num_points as f64;
-            transform.adjoint(&self.frequencies, &values).iter().map(|value| scale * value.re).collect()
+            transform.adjoint_real(&self.frequencies, &values).iter().map(|value| scale * value).collect()
         };
         self.spectra.iter().map(of_radical).collect()
     }
@@ -153,6 +154,6 @@ impl SweepModel {
         let values: Vec<Complex<f64>> = self.places.iter().map(value).collect();
         let transform = NonuniformTransform::new(kernel_size(self.grid.size), self.tolerance);
         let scale = 2.0 * voxel_volume(&self.grid).powi(2) / self.num_points as f64;
-        transform.adjoint(&self.frequencies, &values).iter().map(|value| scale * value.re).collect()
+        transform.adjoint_real(&self.frequencies, &values).iter().map(|value| scale * value).collect()
     }
 }
