@@ -1,4 +1,4 @@
-//! Mean, quantiles and medians. A quantile is one of the numbers (the nearest rank); of an even number of numbers the median is
+//! Mean, moment, quantiles and medians. A quantile is one of the numbers (the nearest rank); of an even number of numbers the median is
 //! the upper one of the two in the middle.
 
 /// Full width at half maximum of a Gaussian of standard deviation 1: 2 √(2 ln 2).
@@ -14,6 +14,12 @@ pub fn standard_deviation(numbers: &[f64]) -> Option<f64> {
     let mean = mean(numbers).filter(|_| numbers.len() > 1)?;
     let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
     Some((squares / (numbers.len() as f64 - 1.0)).sqrt())
+}
+
+/// Returns Σ t·value about the middle of evenly spaced numbers, in which a constant offset counts nothing.
+pub fn first_moment(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let middle = 0.5 * (values.len() as f64 - 1.0);
+    values.enumerate().map(|(i, value)| (i as f64 - middle) * value).sum()
 }
 
 /// Returns quantiles, each for the part (0 … 1) of the numbers that it exceeds; `None` of no numbers.

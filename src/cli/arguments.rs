@@ -82,6 +82,8 @@ pub enum CliCommand {
     ///
     /// Writes OUT_r1 (OUT_r2), OUT_pO2 and its standard deviation OUT_pO2_sd. Voxels without a rate are NaN.
     Oximetry(Box<oximetry::options::OximetryOptions>),
+    /// Measures concentrations and numbers of spins on an EPRI image, by a sample of known concentration or amount.
+    Concentration(inspect::concentration::ConcentrationOptions),
     /// Measures regions of interest on an image.
     Measure(inspect::measure::MeasureOptions),
     /// Measures lesions: maximum, mean, peak, volume, total glycolysis, and their change since a baseline.

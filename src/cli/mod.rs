@@ -92,6 +92,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Attenuation(options)) => attenuation::run(&options),
         Some(CliCommand::MuMap(options)) => mu_map::run(&options),
         Some(CliCommand::Oximetry(options)) => oximetry::run::run(&options),
+        Some(CliCommand::Concentration(options)) => inspect::concentration::run(&options).map(Done::from),
         Some(CliCommand::Measure(options)) => inspect::measure::run(&options).map(Done::from),
         Some(CliCommand::Lesions(options)) => inspect::lesions::run(&options).map(Done::from),
         Some(CliCommand::Compare(options)) => inspect::compare::run(&options).map(Done::from),

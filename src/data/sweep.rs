@@ -9,6 +9,8 @@ use std::f64::consts::{PI, TAU};
 use std::fmt;
 use std::sync::Arc;
 
+use crate::statistics::first_moment;
+
 /// Coordinates along the axes of the image: of a volume the gradient axes x, y, z; of a slice its two, and 0.
 pub type Direction = [f64; 3];
 
@@ -107,6 +109,14 @@ pub struct ReferenceSpectrum {
     pub values: Arc<[f32]>,
     /// Distance of samples, mT.
     pub step_mt: f64,
+}
+
+impl ReferenceSpectrum {
+    /// Returns ∬h dB dB, the area of the absorption, in the values' unit · mT²: −Σ B h ΔB about the middle of the samples, in which a constant
+    /// offset counts nothing.
+    pub fn double_integral(&self) -> f64 {
+        -self.step_mt.powi(2) * first_moment(self.values.iter().map(|&value| f64::from(value)))
+    }
 }
 
 /// A paramagnetic substance among several in an object, which differ in their spectra.
@@ -223,5 +233,23 @@ impl Sweep {
     /// Returns the largest |t| that is sampled on both sides, mm.
     pub fn half_extent_mm(&self) -> f64 {
         self.centre.min(self.num_points as f64 - 1.0 - self.centre) * self.step_mm
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn double_integrals_are_the_area_of_the_absorption() {
+        // The derivative of a Gaussian of the area 3 and σ = 0.1 mT, on an offset.
+        let (area, sigma, step_mt) = (3.0, 0.1, 0.01);
+        let value = |i: usize| {
+            let b = step_mt * (i as f64 - 70.0);
+            let gauss = area / (sigma * TAU.sqrt()) * (-0.5 * (b / sigma).powi(2)).exp();
+            (0.7 - b / sigma.powi(2) * gauss) as f32
+        };
+        let spectrum = ReferenceSpectrum { values: (0..160).map(value).collect(), step_mt };
+        assert!((spectrum.double_integral() - area).abs() < 1e-5, "{}", spectrum.double_integral());
     }
 }

@@ -50,6 +50,9 @@ pub enum Unit {
     /// Not known: values as a file gave them.
     #[strum(serialize = "file units")]
     Unknown,
+    /// Concentration of free radicals, mmol/L, on the axes of the gradients.
+    #[strum(serialize = "mM")]
+    Millimolar,
     /// Oxygen pressure, on the axes of the gradients.
     #[strum(serialize = "torr")]
     Torr,

@@ -4,6 +4,7 @@
 //! Pure functions. Every ratio is a fraction (1 = 100 %). Undefined results (an empty region, a background of zero) are `None`,
 //! never NaN. The standard deviation within one image is the noise of that image, not of the experiment.
 
+mod concentration;
 mod connected;
 mod contrast;
 mod convergence;
@@ -23,6 +24,7 @@ mod randoms;
 mod roi_stats;
 mod suv;
 
+pub use concentration::{Content, KnownSample, SPINS_PER_NMOL};
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
 pub use convergence::Convergence;
 pub use deviation::{DeviationImage, deviation, deviations_of_means, uncertainty_of_deviation};

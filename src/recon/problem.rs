@@ -89,7 +89,7 @@ pub enum DataProblem {
     NoReference,
     /// Pulse data with spectra of radicals.
     #[error(
-        "these are pulse projections, which are free of the probe's spectrum: they cannot tell radicals apart by their spectra; leave the \
+        "these are pulse projections, which are free of the probe's spectrum: they do not separate radicals by their spectra; leave the \
          spectra of radicals out"
     )]
     RadicalsOfPulses,

@@ -156,8 +156,8 @@ fn gradient_axes_are_the_world_of_an_epri_image() {
     let qform: Vec<f32> = (0..6).map(|i| float(256 + 4 * i)).collect();
     assert_eq!((qform, float(76)), (vec![0.0, 0.0, 0.0, -4.0, -3.0, 0.0], 1.0));
     assert_eq!(&bytes[328..344], b"tomoscope a.u.\0\0");
-    // So do maps of pulse oximetry.
-    for unit in [Unit::Torr, Unit::PerMicrosecond] {
+    // So do concentrations and maps of pulse oximetry.
+    for unit in [Unit::Millimolar, Unit::Torr, Unit::PerMicrosecond] {
         let map = Volume { unit, ..volume.clone() };
         let path = folder.path().join("map.nii");
         write_volume(&path, &map).unwrap();

@@ -1,6 +1,7 @@
-//! Commands that describe files or the computer: `info`, `measure`, `lesions`, `compare`, `nema`, `devices`, `doctor`.
+//! Commands that describe files or the computer: `info`, `measure`, `concentration`, `lesions`, `compare`, `nema`, `devices`, `doctor`.
 
 pub mod compare;
+pub mod concentration;
 pub mod devices;
 pub mod doctor;
 pub mod info;

@@ -353,6 +353,7 @@ fn unit(header: &NiftiHeader) -> Unit {
 fn name_of(unit: Unit) -> &'static str {
     match unit {
         Unit::Arbitrary => "tomoscope a.u.",
+        Unit::Millimolar => "tomoscope mM",
         Unit::Torr => "tomoscope torr",
         Unit::PerMicrosecond => "tomoscope 1/µs",
         // The field has 16 bytes.

@@ -181,8 +181,8 @@ impl NonuniformTransform {
         image
     }
 
-    /// Re Σ_j c_j exp(i ω_j·k): half the work of [`NonuniformTransform::adjoint`]. With −ω_j and the conjugate of c_j beside each
-    /// frequency, the values at −l are the conjugates of those at l.
+    /// Re Σ_j c_j exp(i ω_j·k): half the work of [`NonuniformTransform::adjoint`]. With −ω_j and the conjugate of c_j for each
+    /// frequency, too, the values at −l are the conjugates of those at l.
     pub fn adjoint_real(&self, frequencies: &[[f64; 3]], values: &[Complex<f64>]) -> Vec<f64> {
         let [x, y, z] = &self.axes;
         let num_planes = x.len / 2 + 1;

@@ -69,6 +69,9 @@ pub struct Provenance {
     /// Activity concentration of 1 count/mm, Bq/mL, of an image multiplied by it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub calibration_bq_per_ml: Option<f64>,
+    /// Concentration of 1 of the image's unit before, mM, of an image multiplied by it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mm_per_unit: Option<f64>,
     /// Facts of the PET scan: corrections, times, injected activity, patient's size.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pet: Option<PetImage>,
@@ -309,6 +312,7 @@ impl Provenance {
             matrix: None,
             post_filter_fwhm_mm: None,
             calibration_bq_per_ml: None,
+            mm_per_unit: None,
             pet: None,
             oximetry: None,
             seal: None,
@@ -350,8 +354,10 @@ impl Provenance {
 
     /// Returns the record of the image in another unit.
     pub fn converted(mut self, scale: ValueScale) -> Self {
-        if scale.unit == Unit::BqPerMl {
-            self.calibration_bq_per_ml = Some(scale.factor);
+        match scale.unit {
+            Unit::BqPerMl => self.calibration_bq_per_ml = Some(scale.factor),
+            Unit::Millimolar => self.mm_per_unit = Some(scale.factor),
+            _ => {}
         }
         self.image.unit = scale.unit.label().to_owned();
         self.with_values(scale.unit)
@@ -442,7 +448,8 @@ impl Provenance {
         let filter = self.post_filter_fwhm_mm.map(|fwhm_mm| format!("post-filter {}", io::filter_width(fwhm_mm)));
         let frame = self.data.frame.as_ref().map(FrameRecord::text);
         let algorithm = self.algorithm.as_ref().map_or_else(|| self.made.to_string(), AlgorithmRecord::text);
-        let calibration = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
+        let of_activity = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
+        let calibration = of_activity.or(self.mm_per_unit.map(|mm| format!("1 a.u. = {mm:.4e} mM")));
         let program = format!("{} {}", self.program, self.program_version);
         let (position, device) = (self.position(), Some(self.device.name.clone()));
         let oximetry = self.oximetry.as_ref().map(OximetryRecord::text);

@@ -31,6 +31,7 @@ use crate::data::{Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
 use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneSampling};
 use crate::recon::reference::reference_spectrum_at;
 use crate::recon::{DataProblem, ReconError, SettingsProblem};
+use crate::statistics::first_moment;
 
 /// Filter and interpolation of projections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -228,12 +229,6 @@ fn deconvolving_response(of_integrals: &[f64], spectrum: &[Complex<f64>], step_m
 /// Response at the frequency 0 to a projection's first moment, for unit sample distance: P/H tends to the ratio of the first
 /// moments. Nothing where the reference spectrum has none.
 fn level(of_integrals: f64, reference: &ReferenceSpectrum, step_mt: f64) -> f64 {
-    let moment = (reference.step_mt / step_mt).powi(2) * first_moment(reference.values.iter().map(|&value| f64::from(value)));
+    let moment = -reference.double_integral() / step_mt.powi(2);
     if moment == 0.0 { 0.0 } else { of_integrals / moment }
-}
-
-/// Σ t·value about the middle of the samples, in which a constant offset counts nothing.
-fn first_moment(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let middle = 0.5 * (values.len() as f64 - 1.0);
-    values.enumerate().map(|(i, value)| (i as f64 - middle) * value).sum()
 }

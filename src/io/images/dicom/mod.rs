@@ -69,6 +69,7 @@ pub fn check_image(path: &Path, unit: Unit, pet: Option<&PetImage>) -> Result<()
             other("uptake values without the facts of their scan")
         }
         Unit::Arbitrary => Err(Unsupported::DicomUnit("free radicals (EPRI)", "NIfTI (.nii.gz) or .npy")),
+        Unit::Millimolar => Err(Unsupported::DicomUnit("concentrations of free radicals (EPRI)", "NIfTI (.nii.gz) or .npy")),
         Unit::Torr => Err(Unsupported::DicomUnit("oxygen pressures (EPRI)", "NIfTI (.nii.gz) or .npy")),
         Unit::PerMicrosecond => Err(Unsupported::DicomUnit("relaxation rates (EPRI)", "NIfTI (.nii.gz) or .npy")),
         Unit::Mm => other("lengths in mm"),

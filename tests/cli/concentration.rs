@@ -1,0 +1,115 @@
+//! `tomoscope concentration`: concentrations and spins by a known sample.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use tomoscope::data::Unit;
+use tomoscope::io::read_volume;
+
+use super::data::data_file;
+use super::{done, refused};
+
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+/// Regions well inside three balls, one about all of the second, and one outside the image.
+const REGIONS: &str = r#"version = 2
+[[roi]]
+name = "sample"
+shape = "sphere"
+centre_mm = [-4.0, -3.0, -2.0]
+radius_mm = 4.2
+[[roi]]
+name = "second"
+shape = "sphere"
+centre_mm = [6.5, 2.0, -4.0]
+radius_mm = 2.8
+[[roi]]
+name = "third"
+shape = "sphere"
+centre_mm = [-2.0, 7.0, 3.0]
+radius_mm = 2.1
+[[roi]]
+name = "whole second"
+shape = "sphere"
+centre_mm = [6.5, 2.0, -4.0]
+radius_mm = 5.4
+[[roi]]
+name = "nowhere"
+shape = "sphere"
+centre_mm = [500.0, 0.0, 0.0]
+radius_mm = 1.0
+"#;
+
+fn figures(at: &Path, line: &str) -> Value {
+    serde_json::from_str(&done(at, &words(line))).unwrap()
+}
+
+/// Balls of density 1, 1.5 and 2, radius 6, 4 and 3 mm; the first has 2 mM.
+#[test]
+fn concentrations_and_spins_of_simulated_balls_are_right_to_two_percent() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("r.toml"), REGIONS).unwrap();
+    done(at, &words("simulate balls --epri 208 --points 96 --noise-fraction 0.01 -o balls.sweep"));
+    done(at, &words("reconstruct balls.sweep -o balls.nii --device cpu"));
+    let found = figures(at, "concentration balls.nii --rois r.toml --sample sample --millimolar 2 -o mm.nii --json");
+    let of = |found: &Value, name: &str, what: &str| {
+        let regions = found["regions"].as_array().unwrap();
+        regions.iter().find(|region| region["region"] == name).unwrap()[what].as_f64()
+    };
+    for (name, what, expected) in [
+        ("sample", "mean_mm", 2.0),
+        ("second", "mean_mm", 3.0),
+        ("third", "mean_mm", 4.0),
+        ("whole second", "amount_nmol", 804.25),
+        ("whole second", "spins", 804.25 * 6.022_140_76e14),
+    ] {
+        let value = of(&found, name, what).unwrap();
+        println!("{name}, {what}: {value:.4e}, expected {expected:.4e}");
+        assert!((value / expected - 1.0).abs() < 0.02, "{name}: {value}, expected {expected}");
+    }
+    assert_eq!(of(&found, "nowhere", "mean_mm"), None);
+    // The image has the mean of the table, and its unit.
+    let image = read_volume(&at.join("mm.nii")).unwrap().0;
+    assert_eq!(image.unit, Unit::Millimolar);
+    let middle = f64::from(image.at_mm([-4.0, -3.0, -2.0].into()).unwrap());
+    assert!((middle - 2.0).abs() < 0.5, "{middle}");
+    // By the amount of the same sample.
+    let amount = of(&found, "sample", "amount_nmol").unwrap();
+    let line = format!("concentration balls.nii --rois r.toml --sample sample --nanomoles {amount} --json");
+    let by_amount = figures(at, &line)["mm_per_unit"].as_f64().unwrap();
+    assert!((by_amount / found["mm_per_unit"].as_f64().unwrap() - 1.0).abs() < 1e-6);
+    let table = done(at, &words("concentration balls.nii --rois r.toml --sample sample --millimolar 2"));
+    assert!(table.contains("not corrected: sensitivity of the resonator") && table.contains("nmol"), "{table}");
+    // Another substance in the object than in the sample: in the ratio of the double integrals.
+    if let [Some(tam), Some(tempo)] =
+        ["htam", "htempo"].map(|name| data_file(&format!("epri-tv/tam-and-tempo-tubes-2d-20210609-{name}.npy")))
+    {
+        let with = |own: &Path, sample: &Path| {
+            let spectra = format!("--spectrum {} --sample-spectrum {}", own.display(), sample.display());
+            let line = format!(
+                "concentration balls.nii --rois r.toml --sample sample --millimolar 2 --sample-image balls.nii {spectra} --json"
+            );
+            figures(at, &line)["mm_per_unit"].as_f64().unwrap()
+        };
+        let alone = found["mm_per_unit"].as_f64().unwrap();
+        let ratio = with(&tempo, &tam) / alone;
+        println!("double integral of TEMPO's spectrum over that of TAM's: {ratio:.4}");
+        assert!((with(&tam, &tam) / alone - 1.0).abs() < 1e-12 && (with(&tam, &tempo) * ratio / alone - 1.0).abs() < 1e-12);
+        assert!(ratio > 0.0 && (ratio - 1.0).abs() > 0.01, "{ratio}");
+    }
+    // An image that is one of concentrations already, and names that are no region.
+    for (line, part) in [
+        ("mm.nii --rois r.toml --sample sample --millimolar 2", "is an image in mM"),
+        ("balls.nii --rois r.toml --sample first --millimolar 2", "0 regions of r.toml have the name 'first'"),
+        ("balls.nii --rois r.toml --sample sample", "--millimolar"),
+        ("balls.nii --rois r.toml --sample sample --millimolar 0", "above 0"),
+        ("balls.nii --rois r.toml --sample sample --millimolar 1 --spectrum a.DSC", "--sample-spectrum"),
+    ] {
+        let said = refused(at, 2, &words(&format!("concentration {line}")));
+        assert!(said.contains(part), "{line}: {said}");
+    }
+}
