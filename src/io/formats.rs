@@ -7,6 +7,7 @@ use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, ReferenceSpectr
 use crate::io::epri::records::ReadHeader;
 use crate::io::epri::{bes3t, numpy_sweep, saved_sweep};
 use crate::io::error::{IoError, Unsupported};
+use crate::io::foreign::foreign;
 use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, SeriesContext};
 use crate::io::images::{nifti, numpy_image};
@@ -540,7 +541,8 @@ fn without_phase(path: &Path, study: Study<Sweep>, phase: Option<f64>) -> Result
 
 /// Returns the error of a file with another content, or of a format that does not allow an access.
 pub(super) fn unsupported_format(path: &Path, content: Content, access: Access) -> IoError {
-    IoError::Extension { path: path.to_owned(), what: content.one(), understood: names(content, access) }
+    let unknown = || IoError::Extension { path: path.to_owned(), what: content.one(), understood: names(content, access) };
+    foreign(path).filter(|_| access == Access::Read).unwrap_or_else(unknown)
 }
 
 #[cfg(test)]

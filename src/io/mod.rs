@@ -11,7 +11,7 @@
 //!
 //! ```text
 //! row 1: error notice
-//! row 2: bytes
+//! row 2: bytes foreign
 //! row 3: own
 //! row 4: epri images sinograms
 //! row 5: list_mode
@@ -26,6 +26,7 @@ mod bytes;
 mod epri;
 mod error;
 mod files;
+mod foreign;
 pub mod formats;
 mod images;
 pub mod list_mode;
@@ -48,6 +49,7 @@ pub use error::{
     DicomProblem, EventProblem, Excess, FormProblem, IoError, Mismatch, PetsirdProblem, RegionProblem, RoiProblem, Unsupported,
 };
 pub use files::{files_read, files_written, header_of, identity};
+pub use foreign::foreign;
 pub use formats::FileKind;
 pub use images::description::{ImageDescription, filter_width};
 pub use images::film::FilmWriter;

@@ -124,7 +124,7 @@ fn a_file_that_is_missing_or_none_is_told_so() {
     let folder = folder_with_scan();
     let at = folder.path();
     std::fs::create_dir(at.join("adir")).unwrap();
-    std::fs::write(at.join("x.pkl"), "").unwrap();
+    std::fs::write(at.join("x.other"), "").unwrap();
     for (arguments, code) in [
         (&["info", "nofile"][..], "io.not-found"),
         (&["info", "adir"], "io.dicom.empty-folder"),
@@ -133,9 +133,28 @@ fn a_file_that_is_missing_or_none_is_told_so() {
     ] {
         failed(at, code, arguments);
     }
-    assert!(failed(at, "command.input", &["reconstruct", "x.pkl", "-o", "a.nii"]).contains("list-mode data (.petsird"));
+    assert!(failed(at, "command.input", &["reconstruct", "x.other", "-o", "a.nii"]).contains("list-mode data (.petsird"));
     // (The window has no --json.)
     assert!(refused(at, 1, &["nofile.hs"]).contains("nofile.hs"));
+}
+
+#[test]
+fn files_of_other_programs_are_refused_with_the_way_to_export_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, part) in [
+        ("a-proj.pkl", "Python pickle"),
+        ("a.MAT", "MATLAB"),
+        ("a.d01", "SpecMan4EPR"),
+        ("a.exp", "NumPy set"),
+        ("a.spc", "BES3T"),
+        ("a.h5", "HDF5"),
+    ] {
+        std::fs::write(folder.path().join(name), "1").unwrap();
+        for words in [&["info", name][..], &["reconstruct", name, "-o", "out.nii"]] {
+            let said = failed(folder.path(), "io.unsupported.foreign", words);
+            assert!(said.contains(part) && said.contains("is not read"), "{words:?}: {said}");
+        }
+    }
 }
 
 #[test]

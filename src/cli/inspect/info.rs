@@ -17,6 +17,7 @@ use crate::data::{
     ContourThreshold, Counts, Notice, PairCounts, ResponseMatrix, Roi, RoiRole, RoiShape, Study, Sweep, SweepKind, TubeSet,
 };
 use crate::io::crystals::{Crystals, read_crystals};
+use crate::io::foreign;
 use crate::io::formats::{Access, Content, Format, endings};
 use crate::io::{
     FileKind, IoError, calibration, measurements, provenance, read_study, read_sweep, rois, saved_matrix, saved_pairs,
@@ -131,6 +132,9 @@ fn described<T>((value, notices): (T, Vec<Notice>), lines: fn(&T) -> Lines, json
 
 /// Returns the error of a file of no format.
 fn unknown_ending(path: &Path) -> CliError {
+    if let Some(refusal) = foreign(path) {
+        return refusal.into();
+    }
     let of = |content: Content| {
         let (read, write) = (endings(content, Access::Read), endings(content, Access::Write));
         format!("{} ({})", content.one(), if read.is_empty() { write } else { read })

@@ -9,6 +9,7 @@ use super::options::ReconstructOptions;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::known::cuda_device;
 use crate::cli::shared::parameter_options::{algorithm_for, algorithms_with, check_parameters, kinds_of, parameters};
+use crate::io::foreign;
 use crate::io::formats::{Access, Content, Format, described};
 use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, data_kind_of};
 use crate::text::either;
@@ -30,6 +31,9 @@ pub fn kind_of(path: &Path) -> CliResult<DataKind> {
         let is_image = Format::of_file(path).is_some_and(|format| format.kind.is_image());
         if !is_image || path.is_dir() {
             crate::cli::shared::paths::check_file(path)?;
+        }
+        if let Some(refusal) = foreign(path) {
+            return Err(refusal.into());
         }
         let is = if is_image { "an image" } else { "a file of another kind" };
         return Err(CliError::failed(Failure::Input, format!("{} is {is}; reconstruct takes {}", path.display(), inputs())));

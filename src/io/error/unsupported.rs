@@ -29,6 +29,11 @@ pub enum Unsupported {
     #[error("it is no point spread function that is understood ({0})")]
     Psf(FormProblem),
 
+    // Files of other programs.
+    /// A file of another program, and how to export its data.
+    #[error("it is {0}, and is not read; {1}")]
+    Foreign(&'static str, &'static str),
+
     // Images of any format.
     /// The number of voxels is not that of the grid.
     #[error("its voxels do not fill its grid")]

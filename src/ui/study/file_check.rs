@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::io::FileKind;
 use crate::io::formats::{Access, Content, Format, described};
+use crate::io::{FileKind, foreign};
 use crate::text::either;
 
 /// Contents of files that are studies.
@@ -24,6 +24,7 @@ pub fn refusal(path: &Path) -> Option<String> {
         Some(_) => return None,
         None => match header_of_data(path) {
             Some(header) => return Some(format!("{shown} is the data of {}: open that header instead", header.display())),
+            None if path.is_file() && foreign(path).is_some() => return foreign(path).map(|refusal| refusal.to_string()),
             None if path.is_file() => "of no kind that is known by the ending of its name",
             None => return None,
         },
@@ -76,6 +77,7 @@ mod tests {
         let (data, other) = (write("bad.s", "1"), write("bad.txt", "1"));
         assert!(refusal(&data).unwrap().contains("is the data of"));
         assert!(refusal(&other).unwrap().contains("of no kind that is known"));
+        assert!(refusal(&write("a.mat", "1")).unwrap().contains("is a MATLAB file"));
         write("a.pairs", "");
         assert!(refusal(&write("a.pairs.f32", "1")).unwrap().contains("is the data of"));
     }
