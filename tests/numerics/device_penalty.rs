@@ -110,6 +110,11 @@ fn on_the_host_they_are_the_definition() {
     compare_on("host", &mut Host);
     let grid = Grid::centred([64, 50, 20], [2.0, 2.0, 3.0]).unwrap();
     compare("host", &mut Host, &grid, 55.0);
+    // More planes than slabs, in each order an odd number.
+    let grid = Grid::centred([5, 135, 9], [2.0, 2.0, 3.0]).unwrap();
+    compare("host", &mut Host, &grid, 130.0);
+    let grid = Grid::centred([7, 5, 133], [2.0, 2.0, 3.0]).unwrap();
+    compare("host", &mut Host, &grid, 6.0);
 }
 
 #[test]

@@ -1,140 +1,254 @@
-//! Kernels of penalties on the host: f32, eight voxels at a time, the same bits for any number of threads.
+//! Kernels of penalties on the host: f32, vectors of voxels, each pair of voxels once, the same bits for any number of threads.
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::{PairWeights, Penalty, PenaltyKernels, Potential};
-use crate::algebra::{BackendError, CHUNK, Host, HostArray, Image, Simd, VoxelPlaces};
+use crate::algebra::{BackendError, Host, HostArray, Image, Simd, VoxelPlaces};
 
-/// Voxels at a time.
+/// The length of a row is a multiple of it: vectors have no remainder.
 const LANES: usize = 8;
-
-/// Number of a value of an array that is no voxel in the field of view.
-const NO_VOXEL: u32 = u32::MAX;
+/// Largest number of slabs, in which threads share an image.
+const MAX_SLABS: usize = 32;
+/// Planes of a slab, at least. Their number is even: so they lie together in every order of voxels.
+const MIN_PLANES: usize = 4;
 
 /// The voxels of an image in rows along the axis whose neighbours lie next to each other. A row has a value before its first voxel and
 /// at least one behind its last, all 0.
 pub struct HostNeighbours {
     places: VoxelPlaces,
-    /// The axes from row to row, slowest first, and that of a row.
+    /// The axes from plane to plane, from row to row of a plane, and that of a row.
     axes: [usize; 3],
     /// Values of a row.
     row_len: usize,
-    /// Number of each value of an array among those of the rows.
-    numbers: Vec<u32>,
     weights: PairWeights,
     /// κ of the voxels in rows; `None` = 1.
     kappa: Option<Vec<f32>>,
     /// 1 for each voxel of a row, 0 for the values before and behind them.
     is_voxel: Vec<f32>,
+    /// For each row the voxels in the field of view.
+    views: Vec<Range<usize>>,
 }
 
-/// A neighbouring row as a voxel's block of a row meets it.
-struct OtherRow<'a> {
-    /// From the neighbour of the row's first voxel on.
+/// The voxels whose sums are complete.
+#[derive(Clone, Copy, PartialEq)]
+enum Extent {
+    All,
+    FieldOfView,
+}
+
+/// The rows of a plane.
+struct Plane {
+    values: Vec<f32>,
+    /// Σ w κ′ term(x, x′) over the pairs so far.
+    sums: Vec<f32>,
+}
+
+/// The voxels of a row, or their neighbours one further on or back.
+#[derive(Clone, Copy)]
+struct Row<'a> {
     values: &'a [f32],
     kappa: &'a [f32],
-    weight: f32,
 }
 
 impl HostNeighbours {
     fn new(places: VoxelPlaces, weights: PairWeights, kappa: Option<&[f32]>) -> Self {
-        let axes = if places.z_is_fastest() && places.size[2] >= LANES { [1, 0, 2] } else { [2, 1, 0] };
-        let num = places.size[axes[2]];
+        // Planes lie behind each other, in the order of a volume along z, else along y.
+        let axes = match places.order {
+            Some([2, 1, 0]) => [2, 1, 0],
+            _ if places.size[2] >= LANES => [1, 0, 2],
+            _ => [1, 2, 0],
+        };
+        let [num_planes, num_rows, num] = axes.map(|axis| places.size[axis]);
         let row_len = num.next_multiple_of(LANES) + 2;
+        let [nx, ny, _] = places.size;
         let mut new = Self {
-            numbers: vec![NO_VOXEL; places.len],
             is_voxel: (0..row_len).map(|at| if (1..=num).contains(&at) { 1.0 } else { 0.0 }).collect(),
             kappa: None,
+            views: Vec::new(),
             places,
             axes,
             row_len,
             weights,
         };
-        for row in 0..new.num_rows() {
-            for at in 0..num {
-                let voxel = new.voxel(row, at);
-                if new.places.is_seen(voxel[0], voxel[1]) {
-                    new.numbers[new.places.of(voxel)] = (row * row_len + 1 + at) as u32;
+        new.views = (0..num_planes * num_rows).map(|row| new.view(row / num_rows, row % num_rows)).collect();
+        new.kappa = kappa.map(|kappa| {
+            let mut rows = vec![0.0; num_planes * num_rows * row_len];
+            for (row, values) in rows.chunks_exact_mut(row_len).enumerate() {
+                for (at, value) in values[1..=num].iter_mut().enumerate() {
+                    let [x, y, z] = new.voxel([row / num_rows, row % num_rows, at]);
+                    *value = kappa[(z * ny + y) * nx + x];
                 }
             }
-        }
-        let [nx, ny, _] = new.places.size;
-        new.kappa = kappa.map(|kappa| new.in_rows(|[x, y, z]| kappa[(z * ny + y) * nx + x]));
+            rows
+        });
         new
     }
 
-    fn num_rows(&self) -> usize {
-        self.places.size[self.axes[0]] * self.places.size[self.axes[1]]
-    }
-
-    /// The voxel (x, y, z) of a row.
-    fn voxel(&self, row: usize, at: usize) -> [usize; 3] {
-        let num_middle = self.places.size[self.axes[1]];
+    /// Returns the voxel (x, y, z) by its plane, its row and its place in the row.
+    fn voxel(&self, at: [usize; 3]) -> [usize; 3] {
         let mut voxel = [0; 3];
-        (voxel[self.axes[0]], voxel[self.axes[1]], voxel[self.axes[2]]) = (row / num_middle, row % num_middle, at);
+        self.axes.into_iter().zip(at).for_each(|(axis, at)| voxel[axis] = at);
         voxel
     }
 
-    /// Returns values of all voxels in rows.
-    fn in_rows(&self, value: impl Fn([usize; 3]) -> f32 + Sync) -> Vec<f32> {
-        let num = self.places.size[self.axes[2]];
-        let mut rows = vec![0.0; self.num_rows() * self.row_len];
-        rows.par_chunks_mut(self.row_len).enumerate().for_each(|(row, values)| {
-            values[1..=num].iter_mut().enumerate().for_each(|(at, to)| *to = value(self.voxel(row, at)));
-        });
-        rows
+    /// Returns the voxels of a row in the field of view.
+    fn view(&self, plane: usize, row: usize) -> Range<usize> {
+        let [x, y, _] = self.voxel([plane, row, 0]);
+        let [from, to] = self.places.fov_rows[y].map(|x| x as usize);
+        match self.axes[2] {
+            0 => from..to,
+            _ if self.places.is_seen(x, y) => 0..self.places.size[2],
+            _ => 0..0,
+        }
     }
 
-    /// κ of a row.
-    fn kappa_of(&self, row: usize) -> &[f32] {
+    fn num_planes(&self) -> usize {
+        self.places.size[self.axes[0]]
+    }
+
+    /// Rows of a plane.
+    fn num_rows(&self) -> usize {
+        self.places.size[self.axes[1]]
+    }
+
+    /// Returns the planes of each slab: the same for any number of threads.
+    fn slabs(&self) -> Vec<Range<usize>> {
+        let num = self.num_planes();
+        let planes = num.div_ceil(MAX_SLABS).next_multiple_of(2).max(MIN_PLANES);
+        (0..num).step_by(planes).map(|first| first..(first + planes).min(num)).collect()
+    }
+
+    /// Returns the places of a row's voxels in an array.
+    fn places_of_row(&self, plane: usize, row: usize) -> impl Iterator<Item = usize> {
+        let [outer, middle, along] = self.axes;
+        let first = self.places.along[outer][plane] + self.places.along[middle][row];
+        self.places.along[along].iter().map(move |at| (first + at) as usize)
+    }
+
+    /// Returns the values of a row from `first` on, less the two before and behind the voxels.
+    fn range(&self, row: usize, first: usize) -> Range<usize> {
+        let start = row * self.row_len + first;
+        start..start + self.row_len - 2
+    }
+
+    fn plane(&self) -> Plane {
+        let zeros = || vec![0.0; self.num_rows() * self.row_len];
+        Plane { values: zeros(), sums: zeros() }
+    }
+
+    /// Copies the values of a plane. Its sums begin at 0.
+    fn load(&self, x: &[f32], number: usize, plane: &mut Plane) {
+        plane.sums.fill(0.0);
+        for (row, values) in plane.values.chunks_exact_mut(self.row_len).enumerate() {
+            values[1..].iter_mut().zip(self.places_of_row(number, row)).for_each(|(value, place)| *value = x[place]);
+        }
+    }
+
+    /// κ of a row of a plane.
+    fn kappa_of(&self, plane: usize, row: usize) -> &[f32] {
+        let row = plane * self.num_rows() + row;
         self.kappa.as_ref().map_or(&self.is_voxel, |kappa| &kappa[row * self.row_len..][..self.row_len])
     }
 
-    /// Puts κ Σ w κ′ term(x, x′) of the voxels of a row into `sums`; `rows` = the values of all rows.
-    fn sums_of_row(&self, rows: &[f32], row: usize, term: &(impl Fn(f32, f32) -> f32 + Sync), sums: &mut [f32]) {
-        let [outer, middle, along] = self.axes;
-        let [num_outer, num_middle] = [outer, middle].map(|axis| self.places.size[axis] as isize);
-        let place = [row as isize / num_middle, row as isize % num_middle];
-        let others: Vec<OtherRow<'_>> = PairWeights::steps()
-            .filter_map(|step| {
-                let [of_outer, of_middle] = [place[0] + step[outer], place[1] + step[middle]];
-                let is_inside = (0..num_outer).contains(&of_outer) && (0..num_middle).contains(&of_middle);
-                let other = usize::try_from(of_outer * num_middle + of_middle).ok().filter(|_| is_inside)?;
-                let first = 1usize.checked_add_signed(step[along])?;
-                Some(OtherRow {
-                    values: &rows[other * self.row_len..][first..self.row_len],
-                    kappa: &self.kappa_of(other)[first..],
-                    weight: self.weights.of(step) as f32,
-                })
-            })
-            .collect();
-        row_sums(&rows[row * self.row_len + 1..][..sums.len()], &others, term, sums);
-        sums.iter_mut().zip(&self.kappa_of(row)[1..]).for_each(|(sum, kappa)| *sum *= kappa);
+    /// Calls `visit(plane, row, sums)` for each row of a slab; sums = κ Σ w κ′ term(x, x′) of its voxels. `term` returns the terms of a
+    /// pair's first and second voxel. A slab computes its pairs with the plane before it again and needs no other slab.
+    fn for_rows_of_slab(
+        &self,
+        slab: Range<usize>,
+        extent: Extent,
+        x: &[f32],
+        term: &impl Fn(f32, f32) -> [f32; 2],
+        mut visit: impl FnMut(usize, usize, &[f32]),
+    ) {
+        let [mut plane, mut next] = [self.plane(), self.plane()];
+        let mut own_sums = vec![0.0; self.row_len - 2];
+        let first = slab.start.saturating_sub(1);
+        self.load(x, first, &mut plane);
+        for number in first..slab.end {
+            if number + 1 < self.num_planes() {
+                self.load(x, number + 1, &mut next);
+            }
+            for row in 0..self.num_rows() {
+                own_sums.fill(0.0);
+                self.add_pairs_of_row([number, row], extent, [&mut plane, &mut next], &mut own_sums, term);
+            }
+            for row in (0..self.num_rows()).filter(|_| slab.contains(&number)) {
+                let sums = &mut plane.sums[self.range(row, 1)];
+                sums.iter_mut().zip(&self.kappa_of(number, row)[1..]).for_each(|(sum, kappa)| *sum *= kappa);
+                visit(number, row, sums);
+            }
+            std::mem::swap(&mut plane, &mut next);
+        }
+    }
+
+    /// Adds the pairs of a row's voxels with those behind them, in this plane and the next one, to the sums of both.
+    fn add_pairs_of_row(
+        &self,
+        [number, row]: [usize; 2],
+        extent: Extent,
+        [plane, next]: [&mut Plane; 2],
+        own_sums: &mut [f32],
+        term: &impl Fn(f32, f32) -> [f32; 2],
+    ) {
+        let own_range = self.range(row, 1);
+        let own = Row { values: &plane.values[own_range.clone()], kappa: &self.kappa_of(number, row)[self.range(0, 1)] };
+        let is_needed = |plane: usize, row: usize| extent == Extent::All || !self.views[plane * self.num_rows() + row].is_empty();
+        for (of_plane, of_row, along) in [(0, 0, 1..=1), (0, 1, -1..=1), (1, -1, -1..=1), (1, 0, -1..=1), (1, 1, -1..=1)] {
+            let other_number = Some(number + of_plane).filter(|number| *number < self.num_planes());
+            let other_row = row.checked_add_signed(of_row).filter(|row| *row < self.num_rows());
+            let (Some(other_number), Some(other_row)) = (other_number, other_row) else { continue };
+            if !is_needed(number, row) && !is_needed(other_number, other_row) {
+                continue;
+            }
+            let (values, sums) = match of_plane {
+                0 => (&plane.values, &mut plane.sums),
+                _ => (&next.values, &mut next.sums),
+            };
+            for along in along {
+                let first = if along < 0 { 0 } else { 1 + along as usize };
+                let range = self.range(other_row, first);
+                let kappa = &self.kappa_of(other_number, other_row)[self.range(0, first)];
+                let other = Row { values: &values[range.clone()], kappa };
+                let mut step = [0; 3];
+                self.axes.into_iter().zip([of_plane as isize, of_row, along]).for_each(|(axis, by)| step[axis] = by);
+                add_pairs(self.weights.of(step) as f32, [own, other], [own_sums, &mut sums[range]], term);
+            }
+        }
+        // (Not before: a row has pairs with itself.)
+        plane.sums[own_range].iter_mut().zip(own_sums).for_each(|(sum, own)| *sum += *own);
     }
 
     /// `out` += scale · κ Σ w κ′ term(x, x′) in the field of view.
-    fn add(&self, scale: f32, x: &[f32], term: impl Fn(f32, f32) -> f32 + Sync, out: &mut [f32]) {
-        let rows = self.in_rows(|voxel| x[self.places.of(voxel)]);
-        let mut sums = vec![0.0; rows.len()];
-        sums.par_chunks_mut(self.row_len).enumerate().for_each(|(row, sums)| {
-            self.sums_of_row(&rows, row, &term, &mut sums[1..self.row_len - 1]);
-        });
-        out.par_chunks_mut(CHUNK).zip(self.numbers.par_chunks(CHUNK)).for_each(|(out, numbers)| {
-            for (out, &number) in out.iter_mut().zip(numbers).filter(|(_, number)| **number != NO_VOXEL) {
-                *out += scale * sums[number as usize];
-            }
+    fn add(&self, scale: f32, x: &[f32], term: impl Fn(f32, f32) -> [f32; 2] + Sync, out: &mut [f32]) {
+        let (mut slabs, mut before) = (Vec::new(), out);
+        for slab in self.slabs().into_iter().rev() {
+            // (Voxel 0 may lie behind padding.)
+            let start = if slab.start == 0 { 0 } else { self.places.along[self.axes[0]][slab.start] as usize };
+            let (rest, out) = before.split_at_mut(start);
+            before = rest;
+            slabs.push((slab, start, out));
+        }
+        slabs.into_par_iter().for_each(|(slab, start, out)| {
+            self.for_rows_of_slab(slab, Extent::FieldOfView, x, &term, |plane, row, sums| {
+                let view = self.views[plane * self.num_rows() + row].clone();
+                let voxels = self.places_of_row(plane, row).zip(sums).take(view.end).skip(view.start);
+                voxels.for_each(|(place, sum)| out[place - start] += scale * sum);
+            });
         });
     }
 
-    /// ½ Σ κ Σ w κ′ term(x, x′) over all voxels: each pair is met from both sides.
-    fn half_sum(&self, x: &[f32], term: impl Fn(f32, f32) -> f32 + Sync) -> f64 {
-        let rows = self.in_rows(|voxel| x[self.places.of(voxel)]);
-        let of_row = |row: usize| -> f64 {
-            let mut sums = vec![0.0; self.row_len - 2];
-            self.sums_of_row(&rows, row, &term, &mut sums);
-            sums.iter().map(|sum| f64::from(*sum)).sum()
+    /// ½ Σ κ Σ w κ′ term(x, x′) over all voxels: the sums of both voxels have each pair.
+    fn half_sum(&self, x: &[f32], term: impl Fn(f32, f32) -> [f32; 2] + Sync) -> f64 {
+        let of_slab = |slab: Range<usize>| -> f64 {
+            let mut total = 0.0;
+            self.for_rows_of_slab(slab, Extent::All, x, &term, |_, _, sums| {
+                total += sums.iter().map(|sum| f64::from(*sum)).sum::<f64>();
+            });
+            total
         };
-        let sums: Vec<f64> = (0..self.num_rows()).into_par_iter().map(of_row).collect();
+        let sums: Vec<f64> = self.slabs().into_par_iter().map(of_slab).collect();
         0.5 * sums.into_iter().sum::<f64>()
     }
 
@@ -144,38 +258,34 @@ impl HostNeighbours {
     }
 }
 
-/// Σ w κ′ term(x, x′) of the voxels of a row over the neighbouring rows, with the processor's vector instructions.
+/// Adds the pairs of the voxels of two rows to the sums of both, with the processor's vector instructions.
 #[allow(unsafe_code)]
-fn row_sums(own: &[f32], others: &[OtherRow<'_>], term: &impl Fn(f32, f32) -> f32, out: &mut [f32]) {
+fn add_pairs(weight: f32, rows: [Row<'_>; 2], sums: [&mut [f32]; 2], term: &impl Fn(f32, f32) -> [f32; 2]) {
     #[cfg(target_arch = "x86_64")]
     if Simd::detect() >= Simd::Avx2 {
         // SAFETY: the processor has the instructions.
-        return unsafe { row_sums_avx2(own, others, term, out) };
+        return unsafe { add_pairs_avx2(weight, rows, sums, term) };
     }
-    row_sums_lanes(own, others, term, out);
+    add_pairs_lanes(weight, rows, sums, term);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn row_sums_avx2(own: &[f32], others: &[OtherRow<'_>], term: &impl Fn(f32, f32) -> f32, out: &mut [f32]) {
-    row_sums_lanes(own, others, term, out);
+fn add_pairs_avx2(weight: f32, rows: [Row<'_>; 2], sums: [&mut [f32]; 2], term: &impl Fn(f32, f32) -> [f32; 2]) {
+    add_pairs_lanes(weight, rows, sums, term);
 }
 
-/// The same in blocks that the compiler keeps in registers.
+/// The same in a loop that the compiler vectorises.
 #[inline(always)]
-fn row_sums_lanes(own: &[f32], others: &[OtherRow<'_>], term: &impl Fn(f32, f32) -> f32, out: &mut [f32]) {
-    for (block, (own, out)) in own.as_chunks::<LANES>().0.iter().zip(out.as_chunks_mut::<LANES>().0).enumerate() {
-        let at = block * LANES;
-        let mut sums = [0.0f32; LANES];
-        for OtherRow { values, kappa, weight } in others {
-            let (Some(values), Some(kappa)) = (values[at..].first_chunk::<LANES>(), kappa[at..].first_chunk::<LANES>()) else {
-                continue;
-            };
-            for lane in 0..LANES {
-                sums[lane] += weight * kappa[lane] * term(own[lane], values[lane]);
-            }
-        }
-        *out = sums;
+fn add_pairs_lanes(weight: f32, [own, other]: [Row<'_>; 2], sums: [&mut [f32]; 2], term: &impl Fn(f32, f32) -> [f32; 2]) {
+    let [own_sums, other_sums] = sums;
+    let len = own_sums.len();
+    let other_sums = &mut other_sums[..len];
+    let [(x, kappa), (other_x, other_kappa)] = [own, other].map(|row| (&row.values[..len], &row.kappa[..len]));
+    for at in 0..len {
+        let [of_own, of_other] = term(x[at], other_x[at]);
+        own_sums[at] += weight * other_kappa[at] * of_own;
+        other_sums[at] += weight * kappa[at] * of_other;
     }
 }
 
@@ -198,9 +308,9 @@ impl PenaltyKernels for Host {
         neighbours.expect_len(out)?;
         let (scale, out) = (-penalty.strength as f32, out.values_mut());
         match penalty.potential.in_f32() {
-            Pair::RelativeDifference(pair) => neighbours.add(scale, x, |x, other| pair.slope(x, other), out),
-            Pair::Quadratic => neighbours.add(scale, x, |x, other| x - other, out),
-            Pair::LogCosh(pair) => neighbours.add(scale, x, |x, other| pair.slope(x, other), out),
+            Pair::RelativeDifference(pair) => neighbours.add(scale, x, |x, other| pair.slopes(x, other), out),
+            Pair::Quadratic => neighbours.add(scale, x, |x, other| [x - other, other - x], out),
+            Pair::LogCosh(pair) => neighbours.add(scale, x, |x, other| pair.slopes(x, other), out),
         }
         Ok(())
     }
@@ -213,9 +323,9 @@ impl PenaltyKernels for Host {
     ) -> Result<f64, BackendError> {
         neighbours.expect_len(x)?;
         let sum = match penalty.potential.in_f32() {
-            Pair::RelativeDifference(pair) => neighbours.half_sum(x, |x, other| pair.value(x, other)),
-            Pair::Quadratic => neighbours.half_sum(x, |x, other| 0.5 * (x - other) * (x - other)),
-            Pair::LogCosh(pair) => neighbours.half_sum(x, |x, other| pair.value(x, other)),
+            Pair::RelativeDifference(pair) => neighbours.half_sum(x, |x, other| [pair.value(x, other); 2]),
+            Pair::Quadratic => neighbours.half_sum(x, |x, other| [0.5 * (x - other) * (x - other); 2]),
+            Pair::LogCosh(pair) => neighbours.half_sum(x, |x, other| [pair.value(x, other); 2]),
         };
         Ok(penalty.strength * sum)
     }
@@ -231,9 +341,9 @@ impl PenaltyKernels for Host {
         neighbours.expect_len(out)?;
         let (scale, out) = (penalty.strength as f32, out.values_mut());
         match penalty.potential.in_f32() {
-            Pair::RelativeDifference(pair) => neighbours.add(scale, x, |x, other| pair.curvature(x, other), out),
-            Pair::Quadratic => neighbours.add(scale, x, |_, _| 1.0, out),
-            Pair::LogCosh(pair) => neighbours.add(scale, x, |x, other| pair.curvature(x, other), out),
+            Pair::RelativeDifference(pair) => neighbours.add(scale, x, |x, other| pair.curvatures(x, other), out),
+            Pair::Quadratic => neighbours.add(scale, x, |_, _| [1.0; 2], out),
+            Pair::LogCosh(pair) => neighbours.add(scale, x, |x, other| pair.curvatures(x, other), out),
         }
         Ok(())
     }
@@ -280,16 +390,20 @@ impl RelativeDifference {
     }
 
     #[inline(always)]
-    fn slope(self, x: f32, other: f32) -> f32 {
+    fn slopes(self, x: f32, other: f32) -> [f32; 2] {
         let [difference, inverse] = self.parts(x, other);
-        difference * inverse * (1.0 + (2.0 * other + self.epsilon) * inverse)
+        let ratio = difference * inverse;
+        let slope = |ratio: f32, other: f32| ratio * (1.0 + (2.0 * other + self.epsilon) * inverse);
+        [slope(ratio, other), slope(-ratio, x)]
     }
 
     #[inline(always)]
-    fn curvature(self, x: f32, other: f32) -> f32 {
+    fn curvatures(self, x: f32, other: f32) -> [f32; 2] {
         let [_, inverse] = self.parts(x, other);
-        let ratio = (2.0 * other + self.epsilon) * inverse;
-        2.0 * ratio * ratio * inverse
+        [other, x].map(|other| {
+            let ratio = (2.0 * other + self.epsilon) * inverse;
+            2.0 * ratio * ratio * inverse
+        })
     }
 }
 
@@ -322,17 +436,18 @@ impl LogCosh {
     }
 
     #[inline(always)]
-    fn slope(self, x: f32, other: f32) -> f32 {
+    fn slopes(self, x: f32, other: f32) -> [f32; 2] {
         let [t, exp] = self.parts(x, other);
         let tanh = if t <= 1.0 { tanh_of_small(t) } else { (1.0 - exp) / (1.0 + exp) };
-        self.delta * if x < other { -tanh } else { tanh }
+        let slope = self.delta * if x < other { -tanh } else { tanh };
+        [slope, -slope]
     }
 
     #[inline(always)]
-    fn curvature(self, x: f32, other: f32) -> f32 {
+    fn curvatures(self, x: f32, other: f32) -> [f32; 2] {
         let [t, exp] = self.parts(x, other);
         let tanh = tanh_of_small(t);
-        if t <= 1.0 { 1.0 - tanh * tanh } else { 4.0 * exp / ((1.0 + exp) * (1.0 + exp)) }
+        [if t <= 1.0 { 1.0 - tanh * tanh } else { 4.0 * exp / ((1.0 + exp) * (1.0 + exp)) }; 2]
     }
 }
 
@@ -382,12 +497,16 @@ mod tests {
         for (potential, base) in potentials.into_iter().flat_map(|potential| [(potential, 0.0f32), (potential, 0.25)]) {
             for (x, other) in steps.into_iter().flat_map(|step| [(base + step, base), (base, base + step)]) {
                 let exact = potential.terms(x.into(), other.into());
+                let of_other = potential.terms(other.into(), x.into());
                 let found = match potential.in_f32() {
-                    Pair::RelativeDifference(pair) => [pair.value(x, other), pair.slope(x, other), pair.curvature(x, other)],
-                    Pair::LogCosh(pair) => [pair.value(x, other), pair.slope(x, other), pair.curvature(x, other)],
+                    Pair::RelativeDifference(pair) => (pair.value(x, other), pair.slopes(x, other), pair.curvatures(x, other)),
+                    Pair::LogCosh(pair) => (pair.value(x, other), pair.slopes(x, other), pair.curvatures(x, other)),
                     Pair::Quadratic => continue,
                 };
-                for (found, exact) in found.into_iter().zip([exact.value, exact.slope, exact.curvature]) {
+                let (value, [slope, other_slope], [curvature, other_curvature]) = found;
+                let found = [value, slope, other_slope, curvature, other_curvature];
+                let exact = [exact.value, exact.slope, of_other.slope, exact.curvature, of_other.curvature];
+                for (found, exact) in found.into_iter().zip(exact) {
                     // (In f64 a curvature far out is a difference of ones.)
                     let error = (f64::from(found) - exact).abs();
                     assert!(error <= 5e-7 * exact.abs() + 1e-15, "{potential:?} {x} {other}: {found} {exact}");
