@@ -29,7 +29,7 @@ OPTIONS = ["--std=c++03", *[f"--include-path={folder}" for folder in FOLDERS]]
 ARCHITECTURE = "compute_70"
 # Kernels that need more: the architecture, and the version of PTX that first has their instructions, which stand there as they are
 # in the source and of which NVRTC knows nothing. Others take their place on GPUs and drivers that have them not.
-NEEDS = {"events_quads": ("compute_90", "8.1")}
+NEEDS = {name: ("compute_90", "8.1") for name in ["event_images", "events_quads"]}
 
 
 def download_nvrtc(folder):

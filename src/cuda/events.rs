@@ -7,25 +7,32 @@ use cudarc::driver::CudaSlice;
 use rayon::prelude::*;
 
 use super::backend::{CudaArray, CudaBackend};
+use super::device::probe::DeviceInfo;
 use super::error::CudaError;
 use super::event_beams::{self, Beams};
+use super::event_images::EventImages;
 use super::fixed_point::Sum;
 use super::kernel::one_each;
 use super::launches::event_beams::Beams as BeamTables;
 use super::launches::events::{Events as EventTables, Kernels, Plan as PlanHead};
-use super::projecting::{Adder, Launches, Piece, Projecting, launch_adding};
-use crate::algebra::{Backend, BackendError, Columns, FieldOfView, Image, PeerGroup, Voxels};
+use super::projecting::{Adder, Launches, Piece, Projecting, ProjectingAtOnce, launch_adding};
+use crate::algebra::{Backend, BackendError, Columns, Data, FieldOfView, Image, PeerGroup, Voxels};
 use crate::data::{Events, TofMeasurement, Volume};
 use crate::geometry::{FACE_TOLERANCE_VOXELS, Grid};
 use crate::operator::{
-    AnyOperator, DataSpace, END_MARGIN, EventOrder, EventProjector, EventRays, EventSpace, OperatorError, OperatorLimit,
-    ShardOperator, Subset, TofKernel,
+    Accumulation, AnyOperator, DataSpace, END_MARGIN, EventOrder, EventProjector, EventRays, EventSpace, IMAGES_AT_ONCE,
+    OperatorError, OperatorLimit, ShardOperator, Subset, TofKernel,
 };
 use crate::scanner::{Detectors, PairRays};
+use crate::task::Task;
 
-/// Compute capability, and version of CUDA that the driver must know, for images of quads.
-const CAPABILITY_FOR_QUADS: (u32, u32) = (9, 0);
-const CUDA_FOR_QUADS: (u32, u32) = (12, 1);
+/// Compute capability, and version of CUDA that the driver must know, for four additions in one.
+const CAPABILITY_FOR_FOURS: (u32, u32) = (9, 0);
+const CUDA_FOR_FOURS: (u32, u32) = (12, 1);
+
+fn adds_in_fours(info: &DeviceInfo) -> bool {
+    info.compute_capability >= CAPABILITY_FOR_FOURS && info.driver_cuda_version >= CUDA_FOR_FOURS
+}
 
 /// Events on the device, in the order for a number of subsets.
 struct OrderedEvents {
@@ -49,6 +56,8 @@ pub struct EventLines {
     is_by_line: bool,
     ordered: Mutex<Option<Arc<OrderedEvents>>>,
     kernels: Kernels,
+    /// For several images at once, with time of flight: without it beams add faster image by image.
+    images: Option<EventImages>,
     launches: Launches,
 }
 
@@ -96,11 +105,9 @@ impl EventLines {
             least_width_mm: TofKernel::MIN_WIDTH * sigma_mm,
             tof: kernel.map(TofKernel::terms).unwrap_or_default(),
         };
-        let info = backend.info();
-        let in_quads = order == EventOrder::AsWritten
-            && kernel.is_none()
-            && info.compute_capability >= CAPABILITY_FOR_QUADS
-            && info.driver_cuda_version >= CUDA_FOR_QUADS;
+        let adds_in_fours = adds_in_fours(backend.info());
+        let in_quads = order == EventOrder::AsWritten && kernel.is_none() && adds_in_fours;
+        let images = if adds_in_fours && kernel.is_some() { Some(EventImages::new(backend)?) } else { None };
         let context = &backend.context;
         let kernels = if in_quads { Kernels::load_quads(context)? } else { Kernels::load(context)? };
         let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
@@ -117,8 +124,14 @@ impl EventLines {
             is_by_line: order == EventOrder::ByLine,
             ordered: Mutex::default(),
             kernels,
+            images,
             launches: Launches::default(),
         })
+    }
+
+    /// Returns the number of images that are projected onto events at once on a device, in one way of adding; 1 = each on its own.
+    pub fn num_at_once(info: &DeviceInfo, has_tof: bool, accumulation: Accumulation) -> usize {
+        if has_tof && accumulation == Accumulation::Atomic && adds_in_fours(info) { IMAGES_AT_ONCE } else { 1 }
     }
 
     /// Returns the events in the order of `num_subsets` subsets, copied to the device on first use.
@@ -235,9 +248,45 @@ impl Projecting for EventLines {
         launch_adding!(self.kernels, adder, to, [&backend.stream, shape, &tables, q], [first, count])
     }
 
+    fn at_once(&self) -> Option<&dyn ProjectingAtOnce> {
+        self.images.as_ref().map(|_| self as &dyn ProjectingAtOnce)
+    }
+
     /// Sets the image to zero outside the field of view.
     fn finish(&self, backend: &mut CudaBackend, image: &mut CudaArray<Image>) -> Result<(), BackendError> {
         backend.multiply(image, 0, &self.seen, 0..self.voxels.len())
+    }
+}
+
+impl ProjectingAtOnce for EventLines {
+    fn num_at_once(&self) -> usize {
+        IMAGES_AT_ONCE
+    }
+
+    fn project_each(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        images: &[&CudaArray<Image>],
+        out: &mut [&mut CudaArray<Data>],
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        let ordered = self.ordered(backend, subset.count)?;
+        let (tables, num) = (self.tables(&ordered, subset), self.space().len(subset));
+        self.images.as_ref().map_or(Ok(()), |at_once| at_once.project(backend, &tables, images, out, num, task))
+    }
+
+    fn backproject_each(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        q: &[&CudaArray<Data>],
+        out: &mut [&mut CudaArray<Image>],
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        let ordered = self.ordered(backend, subset.count)?;
+        let (tables, num) = (self.tables(&ordered, subset), self.space().len(subset));
+        self.images.as_ref().map_or(Ok(()), |at_once| at_once.backproject(backend, &tables, q, &self.seen, out, num, task))
     }
 }
 

@@ -19,6 +19,7 @@ mod display;
 mod em_kernels;
 mod error;
 mod event_beams;
+mod event_images;
 mod events;
 mod fixed_point;
 mod images;

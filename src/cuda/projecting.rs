@@ -68,6 +68,38 @@ struct State {
     bound: Pace,
 }
 
+/// Projections of several images at once, with atomic additions.
+pub(super) trait ProjectingAtOnce {
+    /// Returns the largest number of images.
+    fn num_at_once(&self) -> usize;
+
+    /// `out` = A x of each image.
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn project_each(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        images: &[&CudaArray<Image>],
+        out: &mut [&mut CudaArray<Data>],
+        task: &Task,
+    ) -> Result<(), OperatorError>;
+
+    /// `out` = Aᵀ q of each, complete and over the group.
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn backproject_each(
+        &self,
+        backend: &CudaBackend,
+        subset: Subset,
+        q: &[&CudaArray<Data>],
+        out: &mut [&mut CudaArray<Image>],
+        task: &Task,
+    ) -> Result<(), OperatorError>;
+}
+
 /// Launches of a projector for part of a subset's work, which each projector counts in its units (bins, sets of transaxial LORs,
 /// events). They make the [`LinearOperator`].
 pub(super) trait Projecting: Send {
@@ -105,6 +137,11 @@ pub(super) trait Projecting: Send {
     /// Launches `to` += Aᵀ q for some units. [`Adder::Fixed`] comes with integers; with values it must lose no update, since the
     /// result is the largest sensitivity.
     fn launch_add(&self, piece: &Piece<'_>, q: &CudaSlice<f32>, adder: Adder, to: Sum<'_>) -> Result<(), CudaError>;
+
+    /// Returns its way to project several images at once; `None` = one after the other.
+    fn at_once(&self) -> Option<&dyn ProjectingAtOnce> {
+        None
+    }
 
     /// Completes the image of a backprojection.
     fn finish(&self, _: &mut CudaBackend, _: &mut CudaArray<Image>) -> Result<(), BackendError> {
@@ -236,6 +273,46 @@ impl<P: Projecting> LinearOperator<CudaBackend> for P {
         self.prepare(backend, subset)?;
         self.backproject(backend, subset, q, accumulation, out, task)?;
         Ok(self.finish(backend, out)?)
+    }
+
+    fn num_at_once(&self, accumulation: Accumulation) -> usize {
+        self.at_once().filter(|_| accumulation == Accumulation::Atomic).map_or(1, ProjectingAtOnce::num_at_once)
+    }
+
+    fn expect_each(
+        &self,
+        backend: &mut CudaBackend,
+        subset: Subset,
+        images: &[&CudaArray<Image>],
+        measured: &[Measured<'_, CudaBackend>],
+        out: &mut [&mut CudaArray<Data>],
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        images.iter().zip(&*out).try_for_each(|(x, out)| self.check_lengths(subset, x, out))?;
+        match self.at_once().filter(|at_once| (2..=at_once.num_at_once()).contains(&images.len())) {
+            Some(at_once) => at_once.project_each(backend, subset, images, out, task),
+            None => {
+                let each = images.iter().zip(measured).zip(out);
+                each.into_iter().try_for_each(|((x, measured), out)| self.expect(backend, subset, x, measured, out, task))
+            }
+        }
+    }
+
+    fn adjoint_each(
+        &self,
+        backend: &mut CudaBackend,
+        subset: Subset,
+        q: &[&CudaArray<Data>],
+        accumulation: Accumulation,
+        out: &mut [&mut CudaArray<Image>],
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        q.iter().zip(&*out).try_for_each(|(q, out)| self.check_lengths(subset, out, q))?;
+        let at_once = self.at_once().filter(|_| accumulation == Accumulation::Atomic);
+        match at_once.filter(|at_once| (2..=at_once.num_at_once()).contains(&q.len())) {
+            Some(at_once) => at_once.backproject_each(backend, subset, q, out, task),
+            None => q.iter().zip(out).try_for_each(|(q, out)| self.adjoint(backend, subset, q, accumulation, out, task)),
+        }
     }
 
     fn accumulations(&self) -> &'static [Accumulation] {

@@ -14,165 +14,27 @@ use super::accumulate::{
     BackprojectionParts, ImageSink, PrivateImages, backproject, is_shared, num_private_images, private_bytes, span,
 };
 use super::event_path::{LANES, Lanes, Path, Visit};
-use super::event_space::{EventOrder, EventSpace, key};
+use super::event_rays::EventRays;
+use super::event_space::{EventOrder, EventSpace};
 use super::group_sum::GroupSum;
 use super::siddon::{starts, walk_parts};
 use super::tof::{TofKernel, TofTerms};
 use super::{
-    Accumulation, DataSpace, EventProjector, LinearOperator, OperatorError, OperatorLimit, ShardOperator, Subset, check_lengths,
+    Accumulation, DataSpace, EventProjector, LinearOperator, Measured, OperatorError, ShardOperator, Subset, check_lengths,
     shard_of_ranges,
 };
 use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, PeerGroup, Shard, Simd, Voxels};
 use crate::data::{Events, TofMeasurement};
-use crate::geometry::{Grid, Line, Point};
+use crate::geometry::Grid;
 use crate::scanner::{Detectors, PairRays};
 use crate::task::{Stopped, Task};
 
 /// Events that a thread takes at a time.
 const EVENTS_PER_TASK: usize = 2048;
+/// Images that are projected at once.
+pub const IMAGES_AT_ONCE: usize = 4;
 /// Events that are worth a private image.
 const EVENTS_PER_IMAGE: usize = 1 << 16;
-
-/// The lines of events, for every back end.
-#[derive(Clone, Debug)]
-pub struct EventRays {
-    events: Arc<Events>,
-    /// Where each ray begins at a crystal, ray by ray, and where it ends at one.
-    points: [Vec<Point>; 2],
-    num_crystals: usize,
-    num_rays: usize,
-    /// One for each uncertainty of d; none where time of flight is not used.
-    kernels: Vec<TofKernel>,
-    /// Which of them is of an event; no values where there is one.
-    kernel_of: Vec<u8>,
-    space: EventSpace,
-}
-
-impl EventRays {
-    /// `rays` for each event of a shard of a list; with time of flight if both the scanner and its events have it. The order of
-    /// the events suits images of a grid. Those of a line, seen along the axis, are all in one shard.
-    ///
-    /// # Errors
-    /// An event of a crystal that the scanner has not, more events than can be numbered, a time of flight without resolution.
-    pub fn new(
-        events: Arc<Events>,
-        detectors: &Detectors,
-        tof: Option<&TofMeasurement>,
-        grid: &Grid,
-        rays: PairRays,
-        order: EventOrder,
-        shard: Shard,
-    ) -> Result<Self, OperatorError> {
-        let (num_crystals, num_rays) = (detectors.crystals().len(), rays.num());
-        if u32::try_from(events.len()).is_err() {
-            return Err(OperatorLimit::NumEvents { found: events.len(), most: u32::MAX }.into());
-        }
-        if let Some(event) = events.pairs.par_iter().position_first(|pair| pair.iter().any(|&c| c as usize >= num_crystals)) {
-            let (pair, scanner) = (events.pairs[event], detectors.name().to_owned());
-            return Err(OperatorLimit::UnknownCrystal { event, pair, scanner, num_crystals }.into());
-        }
-        let tof = tof.filter(|_| !events.is_empty() && events.tof_mm.len() == events.len());
-        let (kernels, kernel_of) = kernels_of(&events, tof)?;
-        let points = [0, 1].map(|end| {
-            let each = (0..num_rays).flat_map(|ray| (0..num_crystals as u32).map(move |crystal| (ray, crystal)));
-            each.map(|(ray, crystal)| {
-                let line = detectors.ray([crystal; 2], ray, rays);
-                if end == 0 { line.start } else { line.end }
-            })
-            .collect()
-        });
-        let space = EventSpace::of(events.len());
-        let mut new = Self { events, points, num_crystals, num_rays, kernels, kernel_of, space };
-        // Shards divide lines.
-        if shard != Shard::WHOLE || order == EventOrder::ByLine {
-            new.space = EventSpace::new(new.events.len(), Some((&new.keys(grid), shard)));
-        }
-        Ok(new)
-    }
-
-    fn keys(&self, grid: &Grid) -> Vec<u32> {
-        let is_one_way = self.points[0] != self.points[1];
-        let key = |event: usize| key(&self.line(event, 0), self.tof_mm(event), grid, is_one_way);
-        (0..self.events.len()).into_par_iter().map(key).collect()
-    }
-
-    /// Which events belong to a subset.
-    pub fn space(&self) -> &EventSpace {
-        &self.space
-    }
-
-    /// Uncertainties of d, where it is used.
-    pub fn kernels(&self) -> &[TofKernel] {
-        &self.kernels
-    }
-
-    /// Crystals of the scanner.
-    pub fn num_crystals(&self) -> usize {
-        self.num_crystals
-    }
-
-    /// Rays of an event.
-    pub fn num_rays(&self) -> usize {
-        self.num_rays
-    }
-
-    /// Where ray r begins at crystal c, mm, at r·crystals + c; and where it ends.
-    pub fn points(&self) -> &[Vec<Point>; 2] {
-        &self.points
-    }
-
-    /// Returns the events.
-    pub fn events(&self) -> &Events {
-        &self.events
-    }
-
-    fn line(&self, event: usize, ray: usize) -> Line {
-        let [first, second] = self.events.pairs[event].map(|crystal| ray * self.num_crystals + crystal as usize);
-        Line { start: self.points[0][first], end: self.points[1][second] }
-    }
-
-    /// Returns the interval of d, where it is used.
-    fn tof_mm(&self, event: usize) -> Option<[f32; 2]> {
-        (!self.kernels.is_empty()).then(|| self.events.tof_mm[event])
-    }
-
-    /// Returns the number of an event's kernel.
-    fn kernel_of(&self, event: usize) -> u8 {
-        self.kernel_of.get(event).copied().unwrap_or(0)
-    }
-
-    /// Returns an event's kernel and interval of d, where it is used.
-    fn tof(&self, event: usize) -> Option<(&TofKernel, [f64; 2])> {
-        let kernel = self.kernels.get(usize::from(self.kernel_of(event)))?;
-        Some((kernel, self.events.tof_mm[event].map(f64::from)))
-    }
-}
-
-/// Returns the kernels of events, and which of them is of each; the latter without values where there is one.
-///
-/// # Errors
-/// A resolution that is no positive length, or too many of them.
-fn kernels_of(events: &Events, tof: Option<&TofMeasurement>) -> Result<(Vec<TofKernel>, Vec<u8>), OperatorError> {
-    let Some(tof) = tof else { return Ok((Vec::new(), Vec::new())) };
-    let mut fwhms_mm: Vec<f64> = Vec::new();
-    for (fwhm_mm, _) in tof.resolutions() {
-        if !fwhms_mm.contains(&fwhm_mm) {
-            fwhms_mm.push(fwhm_mm);
-        }
-    }
-    if let Some(fwhm_mm) = fwhms_mm.iter().find(|mm| !(**mm > 0.0 && mm.is_finite())) {
-        return Err(OperatorLimit::TofResolution(*fwhm_mm).into());
-    }
-    if u8::try_from(fwhms_mm.len()).is_err() {
-        return Err(OperatorLimit::NumTofResolutions { found: fwhms_mm.len(), most: u8::MAX }.into());
-    }
-    let number = |pair: &[u32; 2]| {
-        let fwhm_mm = tof.fwhm_of(*pair);
-        fwhms_mm.iter().position(|other| *other == fwhm_mm).unwrap_or(0) as u8
-    };
-    let kernel_of = if fwhms_mm.len() > 1 { events.pairs.par_iter().map(number).collect() } else { Vec::new() };
-    Ok((fwhms_mm.into_iter().map(TofKernel::new).collect(), kernel_of))
-}
 
 /// Projection onto events on the host. Images are `[y][x][z]`, zero outside the field of view: lines that lie one above the other
 /// meet voxels that are neighbours.
@@ -184,8 +46,9 @@ pub struct EventLines {
     simd: Simd,
     is_plain: bool,
     private_images: PrivateImages,
-    /// Sum over the members that divide the events.
+    /// Sum over the members that divide the events, of an image and of several between each other.
     group_sum: GroupSum,
+    sum_of_several: GroupSum,
 }
 
 impl EventLines {
@@ -211,7 +74,16 @@ impl EventLines {
         };
         let columns = Columns { classes: 1, lanes: grid.size[2], first: 0, tail: 0 };
         let (voxels, private_images) = (Voxels::in_columns(grid, fov, columns), PrivateImages::default());
-        Ok(Self { rays, voxels, terms, simd: Simd::fastest(), is_plain: false, private_images, group_sum: GroupSum::ALONE })
+        Ok(Self {
+            rays,
+            voxels,
+            terms,
+            simd: Simd::fastest(),
+            is_plain: false,
+            private_images,
+            group_sum: GroupSum::ALONE,
+            sum_of_several: GroupSum::ALONE,
+        })
     }
 
     /// The same by the definition: one line after the other in double precision, and images `[z, y, x]`.
@@ -224,6 +96,13 @@ impl EventLines {
     pub fn with_simd(mut self, simd: Simd) -> Self {
         self.simd = simd.min(Simd::detect());
         self
+    }
+
+    /// Returns the bytes of the images between each other that [`LinearOperator::expect_each`] and [`LinearOperator::adjoint_each`]
+    /// work with, of this number of events.
+    pub fn bytes_at_once(num_events: usize, image_len: usize, accumulation: Accumulation) -> u64 {
+        let private = private_bytes(num_events.div_ceil(EVENTS_PER_IMAGE), image_len, accumulation);
+        IMAGES_AT_ONCE as u64 * (4 * image_len as u64 + private)
     }
 
     /// Returns this member's parts of a deterministic backprojection of a subset, as ranges of the subset's events. For any
@@ -241,16 +120,26 @@ impl EventLines {
         span(&self.own_parts(subset))
     }
 
+    /// Returns the ranges of a subset's events that are backprojected one by one.
+    fn ranges(&self, subset: Subset, accumulation: Accumulation) -> Vec<Range<usize>> {
+        if !is_shared(accumulation) {
+            return self.own_parts(subset);
+        }
+        let own = self.own_places(subset);
+        let end = own.end;
+        own.step_by(EVENTS_PER_TASK).map(|begin| begin..(begin + EVENTS_PER_TASK).min(end)).collect()
+    }
+
     /// Walks events, given by their places in a subset and their numbers, and calls `done` with full lanes.
     #[inline(always)]
     fn walk(&self, events: impl Iterator<Item = (usize, u32)>, mut done: impl FnMut(&Lanes)) {
         let [nx, _, nz] = self.voxels.grid().size.map(|n| n as isize);
         let strides = [nz, nx * nz, 1];
-        let share = 1.0 / self.rays.num_rays as f64;
+        let share = 1.0 / self.rays.num_rays() as f64;
         let mut lanes = Lanes::default();
         for (place, event) in events {
             let (tof, kernel) = (self.rays.tof(event as usize), self.rays.kernel_of(event as usize));
-            for ray in 0..self.rays.num_rays {
+            for ray in 0..self.rays.num_rays() {
                 let line = self.rays.line(event as usize, ray);
                 let length_mm = line.length_mm();
                 starts(&self.voxels, strides, &line, within(tof, length_mm), |start| {
@@ -271,7 +160,7 @@ impl EventLines {
     /// Calls `visit(voxel, a_ij)` for each voxel of an event by the definition.
     fn walk_plain(&self, event: usize, mut visit: impl FnMut(usize, f64)) {
         let tof = self.rays.tof(event);
-        for ray in 0..self.rays.num_rays {
+        for ray in 0..self.rays.num_rays() {
             let line = self.rays.line(event, ray);
             let length_mm = line.length_mm();
             let [enter, leave] = within(tof, length_mm);
@@ -280,7 +169,7 @@ impl EventLines {
                 if from < to {
                     let l = (0.5 * (from + to) - 0.5) * length_mm;
                     let weight = tof.map_or(1.0, |(kernel, interval)| kernel.weight(interval, l));
-                    visit(voxel, share * (to - from) * length_mm * weight / self.rays.num_rays as f64);
+                    visit(voxel, share * (to - from) * length_mm * weight / self.rays.num_rays() as f64);
                 }
             });
         }
@@ -370,10 +259,95 @@ impl BackprojectionParts for EventParts<'_> {
     }
 }
 
+/// The values of several images in a voxel. The last of fewer images are 0.
+type Several = [f32; IMAGES_AT_ONCE];
+
+/// Returns the values of several images, or data, at a place.
+#[inline(always)]
+fn several(images: &[&[f32]], place: usize) -> Several {
+    std::array::from_fn(|image| images.get(image).map_or(0.0, |values| values[place]))
+}
+
+/// [`Integrals`] of several images.
+struct SeveralIntegrals<'a> {
+    x: &'a [Several],
+    sums: [Several; LANES],
+}
+
+impl Visit for SeveralIntegrals<'_> {
+    #[inline(always)]
+    fn visit(&mut self, voxels: &[u32; LANES], lengths: &[f32; LANES]) {
+        for lane in 0..LANES {
+            let values = self.x[voxels[lane] as usize];
+            for (sum, value) in self.sums[lane].iter_mut().zip(values) {
+                *sum += lengths[lane] * value;
+            }
+        }
+    }
+}
+
+/// [`Additions`] to several images between each other.
+struct SeveralAdditions<'a, S> {
+    images: &'a mut S,
+    values: [Several; LANES],
+}
+
+impl<S: ImageSink> Visit for SeveralAdditions<'_, S> {
+    #[inline(always)]
+    fn visit(&mut self, voxels: &[u32; LANES], lengths: &[f32; LANES]) {
+        for lane in 0..LANES {
+            if lengths[lane] != 0.0 {
+                let products = self.values[lane].map(|value| value * lengths[lane]);
+                self.images.add_row(IMAGES_AT_ONCE * voxels[lane] as usize, &products);
+            }
+        }
+    }
+}
+
+/// Backprojection of several data of the same events. Events that are 0 in all of them are passed over.
+struct SeveralParts<'a> {
+    operator: &'a EventLines,
+    events: &'a [u32],
+    q: &'a [&'a [f32]],
+    task: &'a Task,
+}
+
+impl BackprojectionParts for SeveralParts<'_> {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn add<S: ImageSink>(&self, part: Range<usize>, images: &mut S, _: &mut ()) -> Result<(), Stopped> {
+        let EventLines { is_plain, terms, simd, voxels, .. } = self.operator;
+        for begin in part.clone().step_by(EVENTS_PER_TASK) {
+            self.task.check()?;
+            let places = begin..(begin + EVENTS_PER_TASK).min(part.end);
+            let places = places.filter(|&place| self.q.iter().any(|q| q[place] != 0.0));
+            let events = places.map(|place| (place, self.events[place]));
+            if *is_plain {
+                for (place, event) in events {
+                    let values = several(self.q, place).map(f64::from);
+                    self.operator.walk_plain(event as usize, |voxel, weight| {
+                        images.add_row(IMAGES_AT_ONCE * voxel, &values.map(|value| (value * weight) as f32));
+                    });
+                }
+                continue;
+            }
+            self.operator.walk(events, |lanes| {
+                let value = |lane: usize| several(self.q, lanes.event[lane]).map(|value| value * lanes.factor[lane]);
+                let mut additions = SeveralAdditions { images: &mut *images, values: std::array::from_fn(value) };
+                lanes.walk(terms, voxels.len(), *simd, &mut additions);
+            });
+        }
+        Ok(())
+    }
+}
+
 impl EventProjector<Host> for EventLines {
     /// A shard has whole parts of the sum of a deterministic backprojection: its bits do not depend on the number of members.
     fn for_group(mut self: Box<Self>, group: &PeerGroup) -> Result<ShardOperator<Host>, OperatorError> {
         self.group_sum = GroupSum::with(group.clone(), &self.voxels);
+        self.sum_of_several = self.group_sum.of_several(IMAGES_AT_ONCE);
         let all = self.space().clone();
         Ok(shard_of_ranges(*self, all, |own: &Self, subset| vec![own.own_places(subset)], false))
     }
@@ -383,7 +357,7 @@ impl EventProjector<Host> for EventLines {
     }
 
     fn space(&self) -> &EventSpace {
-        &self.rays.space
+        self.rays.space()
     }
 }
 
@@ -437,16 +411,94 @@ impl LinearOperator<Host> for EventLines {
         let order = self.space().order(subset.count);
         let events = &order[self.space().range(subset)];
         let out = out.values_mut();
-        let ranges = if is_shared(accumulation) {
-            let own = self.own_places(subset);
-            let end = own.end;
-            own.step_by(EVENTS_PER_TASK).map(|begin| begin..(begin + EVENTS_PER_TASK).min(end)).collect()
-        } else {
-            self.own_parts(subset)
-        };
         let parts = EventParts { operator: self, events, q, task };
+        let ranges = self.ranges(subset, accumulation);
         backproject(&parts, ranges, &self.private_images, &self.group_sum, accumulation, out)?;
         self.voxels.zero_outside_fov(out);
+        Ok(())
+    }
+
+    fn num_at_once(&self, _: Accumulation) -> usize {
+        IMAGES_AT_ONCE
+    }
+
+    /// The path of an event is walked once for all images.
+    fn expect_each(
+        &self,
+        backend: &mut Host,
+        subset: Subset,
+        images: &[&HostArray<Image>],
+        measured: &[Measured<'_, Host>],
+        out: &mut [&mut HostArray<Data>],
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        for (x, out) in images.iter().zip(&*out) {
+            check_lengths([x.len(), self.voxels.len()], [out.len(), self.space().len(subset)])?;
+        }
+        if !(2..=IMAGES_AT_ONCE).contains(&images.len()) {
+            let each = images.iter().zip(measured).zip(out);
+            return each.into_iter().try_for_each(|((x, measured), out)| self.expect(backend, subset, x, measured, out, task));
+        }
+        let order = self.space().order(subset.count);
+        let own = self.own_places(subset);
+        let events = &order[self.space().range(subset)][own.clone()];
+        let images: Vec<&[f32]> = images.iter().map(|x| &***x).collect();
+        let x: Vec<Several> = (0..self.voxels.len()).into_par_iter().map(|voxel| several(&images, voxel)).collect();
+        let mut out: Vec<_> = out.iter_mut().map(|out| out.values_mut()[own.clone()].chunks_mut(EVENTS_PER_TASK)).collect();
+        let tasks = events.chunks(EVENTS_PER_TASK).map(|events| (events, out.iter_mut().filter_map(Iterator::next).collect()));
+        let tasks: Vec<(&[u32], Vec<&mut [f32]>)> = tasks.collect();
+        tasks.into_par_iter().try_for_each(|(events, mut out)| {
+            task.check()?;
+            if self.is_plain {
+                for (place, &event) in events.iter().enumerate() {
+                    let mut sums = [0.0; IMAGES_AT_ONCE];
+                    self.walk_plain(event as usize, |voxel, weight| {
+                        sums.iter_mut().zip(x[voxel]).for_each(|(sum, value)| *sum += weight * f64::from(value));
+                    });
+                    out.iter_mut().zip(sums).for_each(|(out, sum)| out[place] = sum as f32);
+                }
+                return Ok(());
+            }
+            out.iter_mut().for_each(|out| out.fill(0.0));
+            self.walk(events.iter().copied().enumerate(), |lanes| {
+                let mut integrals = SeveralIntegrals { x: &x, sums: [[0.0; IMAGES_AT_ONCE]; LANES] };
+                lanes.walk(&self.terms, x.len(), self.simd, &mut integrals);
+                for lane in 0..lanes.len() {
+                    let sums = integrals.sums[lane].map(|sum| sum * lanes.factor[lane]);
+                    out.iter_mut().zip(sums).for_each(|(out, sum)| out[lanes.event[lane]] += sum);
+                }
+            });
+            Ok(())
+        })
+    }
+
+    fn adjoint_each(
+        &self,
+        backend: &mut Host,
+        subset: Subset,
+        q: &[&HostArray<Data>],
+        accumulation: Accumulation,
+        out: &mut [&mut HostArray<Image>],
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        for (q, out) in q.iter().zip(&*out) {
+            check_lengths([out.len(), self.voxels.len()], [q.len(), self.space().len(subset)])?;
+        }
+        if !(2..=IMAGES_AT_ONCE).contains(&q.len()) {
+            return q.iter().zip(out).try_for_each(|(q, out)| self.adjoint(backend, subset, q, accumulation, out, task));
+        }
+        let order = self.space().order(subset.count);
+        let events = &order[self.space().range(subset)];
+        let q: Vec<&[f32]> = q.iter().map(|q| &***q).collect();
+        let parts = SeveralParts { operator: self, events, q: &q, task };
+        let ranges = self.ranges(subset, accumulation);
+        let mut images = vec![0.0; IMAGES_AT_ONCE * self.voxels.len()];
+        backproject(&parts, ranges, &self.private_images, &self.sum_of_several, accumulation, &mut images)?;
+        for (image, out) in out.iter_mut().enumerate() {
+            let out = out.values_mut();
+            out.par_iter_mut().zip(images.par_chunks_exact(IMAGES_AT_ONCE)).for_each(|(out, values)| *out = values[image]);
+            self.voxels.zero_outside_fov(out);
+        }
         Ok(())
     }
 

@@ -26,6 +26,12 @@ impl GroupSum {
         Self { group, fov_runs: Runs::new(voxels) }
     }
 
+    /// The same for `num` images between each other: the values of a voxel lie together.
+    pub fn of_several(&self, num: usize) -> Self {
+        let wide = |run: &Run| Run { place: num * run.place, at: num * run.at, len: num * run.len };
+        Self { group: self.group.clone(), fov_runs: Runs(self.fov_runs.0.iter().map(wide).collect()) }
+    }
+
     /// Returns true without other members.
     pub fn is_alone(&self) -> bool {
         self.group.meeting().is_none()

@@ -165,6 +165,45 @@ pub trait LinearOperator<B: Backend>: Send {
         task: &Task,
     ) -> Result<(), OperatorError>;
 
+    /// Returns how many images [`LinearOperator::expect_each`] and [`LinearOperator::adjoint_each`] take at most where one way
+    /// through the data serves them all; 1 = each needs its own.
+    fn num_at_once(&self, _: Accumulation) -> usize {
+        1
+    }
+
+    /// [`LinearOperator::expect`] of several images, each with its own measured data: here one after the other.
+    ///
+    /// # Errors
+    /// Stopped, device failure, wrong lengths.
+    fn expect_each(
+        &self,
+        backend: &mut B,
+        subset: Subset,
+        images: &[&B::Array<Image>],
+        measured: &[Measured<'_, B>],
+        out: &mut [&mut B::Array<Data>],
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        let each = images.iter().zip(measured).zip(out);
+        each.into_iter().try_for_each(|((x, measured), out)| self.expect(backend, subset, x, measured, out, task))
+    }
+
+    /// [`LinearOperator::adjoint`] of several data: here one after the other.
+    ///
+    /// # Errors
+    /// Stopped, device failure, wrong lengths.
+    fn adjoint_each(
+        &self,
+        backend: &mut B,
+        subset: Subset,
+        q: &[&B::Array<Data>],
+        accumulation: Accumulation,
+        out: &mut [&mut B::Array<Image>],
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        q.iter().zip(out).try_for_each(|(q, out)| self.adjoint(backend, subset, q, accumulation, out, task))
+    }
+
     /// Returns the ways in which `adjoint` can add.
     fn accumulations(&self) -> &'static [Accumulation];
 

@@ -75,6 +75,34 @@ impl<B: Backend, P: Deref<Target: LinearOperator<B>> + Send> LinearOperator<B> f
         self.operator.adjoint(backend, subset_of_shard(self.shard, subset), q, accumulation, out, task)
     }
 
+    fn num_at_once(&self, accumulation: Accumulation) -> usize {
+        self.operator.num_at_once(accumulation)
+    }
+
+    fn expect_each(
+        &self,
+        backend: &mut B,
+        subset: Subset,
+        images: &[&B::Array<Image>],
+        measured: &[Measured<'_, B>],
+        out: &mut [&mut B::Array<Data>],
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.operator.expect_each(backend, subset_of_shard(self.shard, subset), images, measured, out, task)
+    }
+
+    fn adjoint_each(
+        &self,
+        backend: &mut B,
+        subset: Subset,
+        q: &[&B::Array<Data>],
+        accumulation: Accumulation,
+        out: &mut [&mut B::Array<Image>],
+        task: &Task,
+    ) -> Result<(), OperatorError> {
+        self.operator.adjoint_each(backend, subset_of_shard(self.shard, subset), q, accumulation, out, task)
+    }
+
     fn accumulations(&self) -> &'static [Accumulation] {
         self.operator.accumulations()
     }

@@ -23,6 +23,8 @@ pub struct EventTerms<'a> {
     pub total_additive: f64,
     /// Replicates of the events; `None` = none.
     pub bootstrap: Option<Bootstrap>,
+    /// True if several replicates are projected at once, where the operator can, in memory for further data and images.
+    pub shares_paths: bool,
 }
 
 /// An operator with the events of a list.
@@ -34,6 +36,8 @@ pub struct ListModel<B: Backend, A, D = EventSpace> {
     total_additive: f64,
     /// True if events have a background.
     has_additive: bool,
+    /// That of [`EventTerms`].
+    shares_paths: bool,
     /// Counts of a subset that the last image makes expect.
     expected: f64,
 }
@@ -54,7 +58,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
         sensitivity: Arc<Vec<f32>>,
         num_subsets: usize,
     ) -> Result<Self, OperatorError> {
-        let EventTerms { multiplicative, additive, total_additive, bootstrap } = terms;
+        let EventTerms { multiplicative, additive, total_additive, bootstrap, shares_paths } = terms;
         let (num_subsets, has_additive) = (num_subsets.max(1), additive.is_some());
         let expected = space.num_events_of_list();
         let arranged = |values: &[f32]| match values.len() {
@@ -79,7 +83,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ListModel<B, A, D> {
         }
         let image_len = sensitivity.len();
         let sensitivity = backend.upload(sensitivity)?;
-        Ok(Self { model, num_subsets, sensitivity, image_len, total_additive, has_additive, expected: 0.0 })
+        Ok(Self { model, num_subsets, sensitivity, image_len, total_additive, has_additive, shares_paths, expected: 0.0 })
     }
 
     /// The same for a member of a group: the data are its shard of the list, the sensitivity is that of all.
@@ -167,5 +171,28 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for ListM
 
     fn use_replicate(&mut self, replicate: Option<usize>) {
         self.model.use_replicate(replicate);
+    }
+
+    fn num_at_once(&self, accumulation: Accumulation) -> usize {
+        if self.shares_paths { self.model.num_at_once(accumulation) } else { 1 }
+    }
+
+    fn forward_each(
+        &mut self,
+        step: &mut Step<'_, B>,
+        first: usize,
+        images: &[&B::Array<Image>],
+        out: &mut [&mut B::Array<Data>],
+    ) -> Result<(), OperatorError> {
+        self.model.forward_each(step, first, images, out)
+    }
+
+    fn adjoint_each(
+        &mut self,
+        step: &mut Step<'_, B>,
+        q: &mut [&mut B::Array<Data>],
+        out: &mut [&mut B::Array<Image>],
+    ) -> Result<(), OperatorError> {
+        self.model.adjoint_each(step, q, out)
     }
 }

@@ -123,7 +123,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
         let data_len = (0..num_subsets).map(|s| model.data_len(s)).max().unwrap_or(0);
         let start = init.map_or_else(|| space.uniform(), |init| space.coefficients(init));
         let start = Arc::new(start);
-        let replicates = Replicates::new(&mut backend, model.num_replicates(), &start, init.is_none())?;
+        let replicates = Replicates::new(&mut backend, &model, settings.accumulation, data_len, &start, init.is_none())?;
         let x = backend.upload(start)?;
         let estimate = backend.zeros(data_len)?;
         let backprojected_ratio = backend.zeros(space.len())?;

@@ -127,6 +127,42 @@ pub trait ForwardModel<B: Backend>: Send {
 
     /// Takes the counts of a replicate in place of the measured ones from now on; `None` = the measured ones again.
     fn use_replicate(&mut self, _replicate: Option<usize>) {}
+
+    /// Returns how many replicates [`ForwardModel::forward_each`] and [`ForwardModel::adjoint_each`] take at most where one way
+    /// through the data serves them all; 1 = each needs its own.
+    fn num_at_once(&self, _: Accumulation) -> usize {
+        1
+    }
+
+    /// [`ForwardModel::forward`] of the images of replicates, which are numbered from `first` on.
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn forward_each(
+        &mut self,
+        step: &mut Step<'_, B>,
+        first: usize,
+        images: &[&B::Array<Image>],
+        out: &mut [&mut B::Array<Data>],
+    ) -> Result<(), OperatorError> {
+        images.iter().zip(out).enumerate().try_for_each(|(index, (x, out))| {
+            self.use_replicate(Some(first + index));
+            self.forward(step, x, out)
+        })
+    }
+
+    /// [`ForwardModel::adjoint`] of the data of several replicates; `q` is used up.
+    ///
+    /// # Errors
+    /// Stopped, device failure.
+    fn adjoint_each(
+        &mut self,
+        step: &mut Step<'_, B>,
+        q: &mut [&mut B::Array<Data>],
+        out: &mut [&mut B::Array<Image>],
+    ) -> Result<(), OperatorError> {
+        q.iter_mut().zip(out).try_for_each(|(q, out)| self.adjoint(step, q, out))
+    }
 }
 
 /// Measured data with their corrections, datum by datum in the order of a study.
@@ -357,6 +393,20 @@ impl<B: Backend, A: LinearOperator<B>, D: DataSpace> ProjectionModel<B, A, D> {
         }
         Ok(())
     }
+
+    /// `data` = m ⊙ data + a, of a subset.
+    fn correct(&self, backend: &mut B, subset: usize, data: &mut B::Array<Data>) -> Result<(), OperatorError> {
+        self.multiply(backend, subset, data)?;
+        if let Some(Corrections { values, rows }) = &self.additive {
+            for (at, range) in self.pieces(subset) {
+                match self.rows(subset, *rows) {
+                    None => backend.add_scaled(data, at, 1.0, values, range)?,
+                    Some(rows) => backend.add_rows(data, at, values, rows.in_lines(range), rows)?,
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Returns a sum over the data of a space, from that over the data in a range.
@@ -390,16 +440,7 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
         let pieces = self.pieces(*subset);
         let measured = Measured { values: &self.counts[self.in_use].values, pieces: &pieces };
         self.operator.expect(backend, self.subset(*subset), x, &measured, out, task)?;
-        self.multiply(backend, *subset, out)?;
-        if let Some(Corrections { values, rows }) = &self.additive {
-            for (at, range) in pieces {
-                match self.rows(*subset, *rows) {
-                    None => backend.add_scaled(out, at, 1.0, values, range)?,
-                    Some(rows) => backend.add_rows(out, at, values, rows.in_lines(range), rows)?,
-                }
-            }
-        }
-        Ok(())
+        self.correct(backend, *subset, out)
     }
 
     fn poisson_ratio(&mut self, step: &mut Step<'_, B>, estimate: &mut B::Array<Data>) -> Result<PoissonTerms, OperatorError> {
@@ -466,5 +507,36 @@ impl<B: EmKernels, A: LinearOperator<B>, D: DataSpace> ForwardModel<B> for Proje
 
     fn use_replicate(&mut self, replicate: Option<usize>) {
         self.in_use = replicate.map_or(0, |replicate| replicate + 1);
+    }
+
+    fn num_at_once(&self, accumulation: Accumulation) -> usize {
+        self.operator.num_at_once(accumulation)
+    }
+
+    fn forward_each(
+        &mut self,
+        step: &mut Step<'_, B>,
+        first: usize,
+        images: &[&B::Array<Image>],
+        out: &mut [&mut B::Array<Data>],
+    ) -> Result<(), OperatorError> {
+        let Step { backend, subset, task, .. } = step;
+        let pieces = self.pieces(*subset);
+        // (The measured counts come before those of the replicates.)
+        let counts = self.counts.iter().skip(1 + first).take(images.len());
+        let measured: Vec<Measured<'_, B>> = counts.map(|counts| Measured { values: &counts.values, pieces: &pieces }).collect();
+        self.operator.expect_each(backend, self.subset(*subset), images, &measured, out, task)?;
+        out.iter_mut().try_for_each(|out| self.correct(backend, *subset, out))
+    }
+
+    fn adjoint_each(
+        &mut self,
+        step: &mut Step<'_, B>,
+        q: &mut [&mut B::Array<Data>],
+        out: &mut [&mut B::Array<Image>],
+    ) -> Result<(), OperatorError> {
+        q.iter_mut().try_for_each(|q| self.multiply(step.backend, step.subset, q))?;
+        let q: Vec<&B::Array<Data>> = q.iter().map(|q| &**q).collect();
+        self.operator.adjoint_each(step.backend, self.subset(step.subset), &q, step.accumulation, out, step.task)
     }
 }

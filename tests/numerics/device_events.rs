@@ -6,14 +6,15 @@ use tomoscope::algebra::{Backend, Data, Host, HostArray, Image};
 use tomoscope::cuda::{self, CudaArray, CudaBackend};
 use tomoscope::data::{Attenuation, AttenuationMap, Events, ListMetadata, TofMeasurement, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventProjector, LinearOperator, Subset};
+use tomoscope::operator::{Accumulation, DataSpace, EventLines, EventOrder, EventProjector, LinearOperator, Measured, Subset};
 use tomoscope::plan::{DeviceChoice, SensitivitySettings, list_sensitivity};
-use tomoscope::recon::EmKernels;
+use tomoscope::recon::{Algorithm, EmKernels, EmSettings, ListModel, MlemOsem, SubsetOrder};
 use tomoscope::scanner::{self, Detectors, PairRays};
 use tomoscope::task::Task;
 
 use super::device::{assert_same_bits, device};
-use super::events::{Tof, crowded_events, detectors, pair_rays, random_events, tof};
+use super::events::{Tof, crowded_events, data_of_several, detectors, pair_rays, random_events, several_volumes, tof};
+use super::replicates::{grid_of_lists, image_of_list, listed_terms, terms_of_events};
 use super::support::{dot, noise, random_volume, relative};
 
 const FOV_MM: f64 = 69.0;
@@ -211,6 +212,99 @@ fn deterministic_sums_over_events_have_the_same_bits_and_races_lose() {
     let racy = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::NonAtomic).sum();
     println!("the race lost {:.1} %", 100.0 * (1.0 - racy / first.sum()));
     assert!(racy < 0.999 * first.sum());
+}
+
+/// Several images at once on the device against the host's definition.
+#[test]
+fn several_images_at_once_on_the_device_are_those_of_the_host() {
+    let Some(mut device) = device() else { return };
+    let (detectors, tof, order) = (detectors(), tof(30.0), EventOrder::default());
+    for (known, num_rays) in [(Tof::Bins, 1), (Tof::Numbers, 5)] {
+        let grid = grids()[0].clone();
+        let events = Arc::new(random_events(20_000, known));
+        let rays = pair_rays(num_rays);
+        let host =
+            EventLines::new(Arc::clone(&events), &detectors, Some(&tof), grid.clone(), FOV_MM, rays, order).unwrap().plain();
+        let operator =
+            cuda::EventLines::new(&mut device, Arc::clone(&events), &detectors, Some(&tof), grid.clone(), FOV_MM, rays, order)
+                .unwrap();
+        let num_at_once = operator.num_at_once(Accumulation::Atomic);
+        println!("{num_at_once} images at once");
+        assert_eq!(operator.num_at_once(Accumulation::Deterministic), 1);
+        for (num_images, accumulation) in
+            [(4, Accumulation::Atomic), (3, Accumulation::Atomic), (2, Accumulation::Atomic), (2, Accumulation::Deterministic)]
+        {
+            for subset in [Subset::ALL, Subset { index: 2, count: 7 }] {
+                let volumes = several_volumes(num_images, &grid);
+                let q = data_of_several(num_images, host.space().len(subset));
+                let x: Vec<CudaArray<Image>> = volumes
+                    .iter()
+                    .map(|volume| device.upload(Arc::new(operator.voxels().coefficients(volume))).unwrap())
+                    .collect();
+                let data: Vec<CudaArray<Data>> = q.iter().map(|q| device.upload(Arc::new(q.clone())).unwrap()).collect();
+                let counts = device.zeros(events.len()).unwrap();
+                let measured: Vec<Measured<'_, CudaBackend>> =
+                    x.iter().map(|_| Measured { values: &counts, pieces: &[] }).collect();
+                let mut there: Vec<CudaArray<Data>> = q.iter().map(|q| device.zeros(q.len()).unwrap()).collect();
+                let mut back: Vec<CudaArray<Image>> = x.iter().map(|_| device.zeros(operator.voxels().len()).unwrap()).collect();
+                there.iter_mut().for_each(|there| device.fill(there, f32::NAN).unwrap());
+                back.iter_mut().for_each(|back| device.fill(back, f32::NAN).unwrap());
+                let images: Vec<&CudaArray<Image>> = x.iter().collect();
+                let out = &mut there.iter_mut().collect::<Vec<_>>();
+                operator.expect_each(&mut device, subset, &images, &measured, out, &Task::new()).unwrap();
+                let data: Vec<&CudaArray<Data>> = data.iter().collect();
+                let out = &mut back.iter_mut().collect::<Vec<_>>();
+                operator.adjoint_each(&mut device, subset, &data, accumulation, out, &Task::new()).unwrap();
+                for image in 0..num_images {
+                    let expected = on_host(&host, subset, &volumes[image], &q[image]);
+                    let mut volume = Volume::filled(grid.clone(), 0.0);
+                    device.read(&back[image], |values| operator.voxels().write(values, 1.0, &mut volume)).unwrap();
+                    let found = device.read(&there[image], <[f32]>::to_vec).unwrap();
+                    let errors = [relative(&found, &expected.0), relative(volume.as_slice(), &expected.1)];
+                    println!("{known:?}, image {image} of {num_images}, {accumulation}: {:.1e}, {:.1e}", errors[0], errors[1]);
+                    assert!(errors.iter().all(|error| *error <= 1e-5));
+                }
+            }
+        }
+    }
+}
+
+/// Replicates of a list that share their paths on the device, against those of the host.
+#[test]
+fn replicates_of_a_list_on_the_device_are_those_of_the_host() {
+    let Some(mut backend) = device() else { return };
+    let (events, grid) = (Arc::new(random_events(20_000, Tof::Bins)), grid_of_lists());
+    let (facts, order, values) = (tof(30.0), EventOrder::default(), terms_of_events(20_000));
+    let settings = EmSettings {
+        subset_order: SubsetOrder::Spaced,
+        accumulation: Accumulation::Atomic,
+        sensitivity_accumulation: Accumulation::Atomic,
+        racy_sensitivity: false,
+    };
+    let terms = listed_terms(&values, true);
+    let ones = Volume::filled(grid.clone(), 3.0);
+    let host =
+        EventLines::new(Arc::clone(&events), &detectors(), Some(&facts), grid.clone(), 60.0, PairRays::ONE, order).unwrap();
+    let (voxels, space) = (host.voxels().clone(), host.space().clone());
+    let sensitivity = Arc::new(voxels.coefficients(&ones));
+    let model = ListModel::new(&mut Host, host, space.clone(), space, terms, sensitivity, 2).unwrap();
+    let mut host = MlemOsem::new(Host, voxels, model, settings, None).unwrap();
+    let lines =
+        cuda::EventLines::new(&mut backend, Arc::clone(&events), &detectors(), Some(&facts), grid, 60.0, PairRays::ONE, order)
+            .unwrap();
+    let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
+    let sensitivity = Arc::new(voxels.coefficients(&ones));
+    let model = ListModel::new(&mut backend, lines, space.clone(), space, terms, sensitivity, 2).unwrap();
+    let mut device = MlemOsem::new(backend, voxels, model, settings, None).unwrap();
+    for _ in 0..4 {
+        host.step(&Task::new()).unwrap();
+        device.step(&Task::new()).unwrap();
+    }
+    for replicate in [None].into_iter().chain((0..device.num_replicates()).map(Some)) {
+        let error = relative(&image_of_list(&mut device, replicate), &image_of_list(&mut host, replicate));
+        println!("{replicate:?}: {error:.1e}");
+        assert!(error <= 1e-4);
+    }
 }
 
 #[test]

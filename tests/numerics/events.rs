@@ -6,8 +6,8 @@ use tomoscope::algebra::{Backend, Data, Host, HostArray, Image, Simd};
 use tomoscope::data::{Counts, Events, Michelogram, TofMeasurement, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    Accumulation, AxialRuns, DataSpace, EventLines, EventOrder, EventProjector, LinearOperator, OperatorError, OperatorLimit,
-    Siddon, Subset, TofKernel, ViewProjector,
+    Accumulation, AxialRuns, DataSpace, EventLines, EventOrder, EventProjector, IMAGES_AT_ONCE, LinearOperator, Measured,
+    OperatorError, OperatorLimit, Siddon, Subset, TofKernel, ViewProjector,
 };
 use tomoscope::random::{shuffled, stream};
 use tomoscope::recon::{Algorithm, EmSettings, EventTerms, ListModel, MlemOsem, ProjectionModel, SubsetOrder, gaussian_filter};
@@ -133,6 +133,79 @@ fn the_fast_walk_is_the_definition_and_each_is_its_adjoint() {
                 let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
                 let error = error(&found, &one.install(|| backproject(&fast, subset, &q, Accumulation::NonAtomic)));
                 assert!(error <= 1e-5, "non-atomic: {error:e}");
+            }
+        }
+    }
+}
+
+/// [`LinearOperator::expect_each`] of volumes, and [`LinearOperator::adjoint_each`] of data, as arrays of the operator.
+fn each_at_once(
+    operator: &EventLines,
+    subset: Subset,
+    volumes: &[Volume],
+    q: &[Vec<f32>],
+    accumulation: Accumulation,
+) -> [Vec<Vec<f32>>; 2] {
+    let x: Vec<HostArray<Image>> = volumes.iter().map(|volume| operator.voxels().coefficients(volume).into()).collect();
+    let q: Vec<HostArray<Data>> = q.iter().map(|q| q.clone().into()).collect();
+    let (data_len, image_len) = (operator.space().len(subset), operator.voxels().len());
+    let mut there: Vec<HostArray<Data>> = x.iter().map(|_| vec![f32::NAN; data_len].into()).collect();
+    let mut back: Vec<HostArray<Image>> = x.iter().map(|_| vec![f32::NAN; image_len].into()).collect();
+    let counts: HostArray<Data> = vec![1.0; data_len].into();
+    let measured: Vec<Measured<'_, Host>> = x.iter().map(|_| Measured { values: &counts, pieces: &[] }).collect();
+    let images: Vec<&HostArray<Image>> = x.iter().collect();
+    let out = &mut there.iter_mut().collect::<Vec<_>>();
+    operator.expect_each(&mut Host, subset, &images, &measured, out, &Task::new()).unwrap();
+    let data: Vec<&HostArray<Data>> = q.iter().collect();
+    let out = &mut back.iter_mut().collect::<Vec<_>>();
+    operator.adjoint_each(&mut Host, subset, &data, accumulation, out, &Task::new()).unwrap();
+    [there.into_iter().map(HostArray::into_values).collect(), back.into_iter().map(HostArray::into_values).collect()]
+}
+
+/// Data of several images: many events are 0 in some of them, some in all.
+pub fn data_of_several(num_images: usize, num_events: usize) -> Vec<Vec<f32>> {
+    let of_image = |image: usize| {
+        let values = noise(50 + image as u32, num_events).into_iter().enumerate();
+        values.map(|(event, value)| if event % 7 == 0 || (event + image).is_multiple_of(3) { 0.0 } else { value }).collect()
+    };
+    (0..num_images).map(of_image).collect()
+}
+
+/// Images that differ in every voxel.
+pub fn several_volumes(num: usize, grid: &Grid) -> Vec<Volume> {
+    let volume = |image: usize| {
+        let mut volume = random_volume(grid);
+        let values = noise(60 + image as u32, grid.num_voxels());
+        volume.as_mut_slice().iter_mut().zip(values).for_each(|(value, factor)| *value *= 0.5 + factor);
+        volume
+    };
+    (0..num).map(volume).collect()
+}
+
+#[test]
+fn several_images_at_once_are_projected_as_each_on_its_own() {
+    for (tof, num_rays) in [(Tof::No, 1), (Tof::Numbers, 1), (Tof::Bins, 5)] {
+        let events = random_events(3000, tof);
+        for is_plain in [false, true] {
+            let operator = lines(&events, &grid(), num_rays, EventOrder::default());
+            let operator = if is_plain { operator.plain() } else { operator };
+            // (Beyond the largest number each is projected on its own.)
+            for num_images in [1, 2, IMAGES_AT_ONCE, IMAGES_AT_ONCE + 1] {
+                for (subset, accumulation) in
+                    [(Subset::ALL, Accumulation::Deterministic), (Subset { index: 2, count: 7 }, Accumulation::Atomic)]
+                {
+                    let volumes = several_volumes(num_images, &grid());
+                    let q = data_of_several(num_images, operator.space().len(subset));
+                    let [there, back] = each_at_once(&operator, subset, &volumes, &q, accumulation);
+                    for image in 0..num_images {
+                        // The sums over a path have one order, those over events another.
+                        assert_eq!(there[image], project(&operator, subset, &volumes[image]));
+                        let mut found = Volume::filled(grid(), 0.0);
+                        operator.voxels().write(&back[image], 1.0, &mut found);
+                        let error = relative(found.as_slice(), &backproject(&operator, subset, &q[image], accumulation));
+                        assert!(error <= 1e-6, "{tof:?}, {num_images} images: {error:.1e}");
+                    }
+                }
             }
         }
     }
@@ -334,10 +407,9 @@ fn a_list_gives_the_image_and_the_likelihood_of_its_michelogram() {
         let ones = backward(&per_lor, Subset::ALL, vec![1.0; num_bins], Accumulation::Deterministic, &grid());
         let of_events = background(events.len());
         let terms = EventTerms {
-            multiplicative: None,
             additive: has_background.then_some(&of_events),
             total_additive: if has_background { 0.25 * num_bins as f64 } else { 0.0 },
-            bootstrap: None,
+            ..EventTerms::default()
         };
         let mut list = list_mode(lines(&events, &grid(), 1, EventOrder::default()), terms, &ones, 1);
         let mut of_list = Vec::new();

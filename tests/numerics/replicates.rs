@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tomoscope::algebra::{Host, PeerGroup};
-use tomoscope::data::{Counts, Michelogram, Roi, RoiMask, RoiShape, Study, Volume};
+use tomoscope::data::{Counts, Events, Michelogram, Roi, RoiMask, RoiShape, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::measure::{deviation, deviations_of_means};
 use tomoscope::operator::{Accumulation, AxialRuns, EventLines, EventOrder, EventProjector as _, ViewProjector as _};
@@ -20,7 +20,7 @@ use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
 
 use super::events::{Tof, detectors, pair_rays, random_events, tof};
-use super::support::tiny;
+use super::support::{noise, relative, tiny};
 
 const FOV_MM: f64 = 34.0;
 const BOOTSTRAP: Bootstrap = Bootstrap { num: 3, seed: 7, share: 1.0 };
@@ -197,6 +197,94 @@ fn a_replicate_of_a_list_is_the_run_of_the_events_as_often_as_they_were_drawn() 
     // The sums are taken in another order.
     let found = super::support::relative(found.as_slice(), own.as_slice());
     assert!(found < 1e-5, "{found}");
+}
+
+const NUM_LISTED: usize = 6;
+
+/// Grid of reconstructions of lists.
+pub fn grid_of_lists() -> Grid {
+    Grid::centred([21, 21, 9], [6.0, 6.0, 2.5]).unwrap()
+}
+
+/// Factors and background of events, by their index.
+pub fn terms_of_events(num: usize) -> [Vec<f32>; 2] {
+    [40, 41].map(|seed| noise(seed, num).iter().map(|value| 0.2 + value).collect())
+}
+
+/// Terms of a list with replicates, which share their paths or not. (One group of several, and one of two.)
+pub fn listed_terms([multiplicative, additive]: &[Vec<f32>; 2], shares_paths: bool) -> EventTerms<'_> {
+    let bootstrap = Some(Bootstrap { num: NUM_LISTED, ..BOOTSTRAP });
+    EventTerms { multiplicative: Some(multiplicative), additive: Some(additive), total_additive: 50.0, bootstrap, shares_paths }
+}
+
+/// Two subsets of a list with time of flight, by so many members.
+fn of_list(events: &Arc<Events>, shares_paths: bool, num_members: usize, accumulation: Accumulation) -> Box<dyn Algorithm> {
+    let settings = EmSettings { accumulation, ..SETTINGS };
+    let values = terms_of_events(events.len());
+    let terms = listed_terms(&values, shares_paths);
+    let member = |team: PeerGroup| {
+        let (tof, order) = (tof(30.0), EventOrder::default());
+        let lines =
+            EventLines::new(Arc::clone(events), &detectors(), Some(&tof), grid_of_lists(), 60.0, pair_rays(1), order).unwrap();
+        let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
+        let sensitivity = Arc::new(voxels.coefficients(&Volume::filled(grid_of_lists(), 3.0)));
+        let (operator, data) = Box::new(lines).for_group(&team).unwrap();
+        let model = ListModel::new(&mut Host, operator, data, space, terms, sensitivity, 2).unwrap().of_group(team.clone());
+        let algorithm: Box<dyn Algorithm> = Box::new(MlemOsem::new(Host, voxels, model, settings, None).unwrap());
+        (algorithm, team)
+    };
+    if num_members == 1 {
+        return member(PeerGroup::ALONE).0;
+    }
+    let members = PeerGroup::of_threads(&PeerGroup::ALONE, num_members, || {}).unwrap();
+    Box::new(SharedAlgorithm::new(members.into_iter().map(member)).unwrap())
+}
+
+/// Image of a run of a list, or of one of its replicates.
+pub fn image_of_list(algorithm: &mut dyn Algorithm, replicate: Option<usize>) -> Vec<f32> {
+    let mut volume = Volume::filled(grid_of_lists(), 0.0);
+    match replicate {
+        None => algorithm.volume_into(&mut volume).unwrap(),
+        Some(replicate) => algorithm.replicate_into(replicate, &mut volume).unwrap(),
+    }
+    assert!(volume.sum() > 0.0);
+    volume.as_slice().to_vec()
+}
+
+#[test]
+fn replicates_of_a_list_that_share_their_paths_are_those_that_do_not() {
+    let events = Arc::new(random_events(4000, Tof::Bins));
+    for accumulation in [Accumulation::Deterministic, Accumulation::Atomic] {
+        let [mut each, mut together] = [false, true].map(|shares_paths| of_list(&events, shares_paths, 1, accumulation));
+        // (After a part of an iteration, and after several.)
+        for num_steps in [1, 4] {
+            step(&mut *each, num_steps);
+            step(&mut *together, num_steps);
+            assert_eq!(together.num_replicates(), NUM_LISTED);
+            for replicate in [None].into_iter().chain((0..NUM_LISTED).map(Some)) {
+                let [each, together] = [&mut each, &mut together].map(|algorithm| image_of_list(&mut **algorithm, replicate));
+                let error = relative(&together, &each);
+                assert!(error < 1e-5, "{accumulation}, {replicate:?}: {error:.1e}");
+            }
+        }
+        let [first, second] = [0, 1].map(|replicate| image_of_list(&mut *together, Some(replicate)));
+        assert!(relative(&first, &second) > 1e-2);
+    }
+}
+
+#[test]
+fn replicates_of_a_list_have_the_same_bits_for_any_number_of_members() {
+    // Enough for several images that are added.
+    let events = Arc::new(random_events(300_000, Tof::Numbers));
+    let after = |num_members| {
+        let mut algorithm = of_list(&events, true, num_members, Accumulation::Deterministic);
+        step(&mut *algorithm, 2);
+        [0, 5].map(|replicate| image_of_list(&mut *algorithm, Some(replicate)))
+    };
+    let alone = after(1);
+    for num_members in [2, 3] {
+        assert!(after(num_members) == alone, "{num_members} members");
+    }
 }
 
 /// Regions in the cylinder and at its edge.

@@ -181,8 +181,12 @@ fn of_list(events: &Arc<Events>, team: &PeerGroup, num_subsets: usize, accumulat
     let (voxels, space) = (lines.voxels().clone(), lines.space().clone());
     let sensitivity = Arc::new(voxels.coefficients(&Volume::filled(grid(), 3.0)));
     let [multiplicative, additive] = [41, 42].map(|seed| noise(seed, events.len()).iter().map(|u| 0.2 + u).collect::<Vec<f32>>());
-    let terms =
-        EventTerms { multiplicative: Some(&multiplicative), additive: Some(&additive), total_additive: 50.0, bootstrap: None };
+    let terms = EventTerms {
+        multiplicative: Some(&multiplicative),
+        additive: Some(&additive),
+        total_additive: 50.0,
+        ..EventTerms::default()
+    };
     let em = settings(accumulation);
     if team.shard() == Shard::WHOLE {
         let model = ListModel::new(&mut Host, lines, space.clone(), space, terms, sensitivity, num_subsets).unwrap();

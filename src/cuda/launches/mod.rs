@@ -13,6 +13,7 @@ pub mod axial_tof;
 pub mod bin_driven;
 pub mod em_update;
 pub mod event_beams;
+pub mod event_images;
 pub mod events;
 pub mod paper_tubes;
 pub mod penalty;

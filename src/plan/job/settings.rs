@@ -96,6 +96,10 @@ pub struct RunSettings {
     /// True if SVRG computes gradients of subsets again in place of storing them. The set-up decides it by the free memory.
     #[serde(skip)]
     pub computes_gradients_again: bool,
+    /// True if each replicate of list-mode data is projected on its own in place of several at once. The set-up decides it by the free
+    /// memory.
+    #[serde(skip)]
+    pub projects_replicates_singly: bool,
 }
 
 /// Use of the time of flight of sinograms.
@@ -187,6 +191,7 @@ impl RunSettings {
             frame_ms: None,
             replicates: None,
             computes_gradients_again: false,
+            projects_replicates_singly: false,
         }
     }
 

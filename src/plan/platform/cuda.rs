@@ -77,6 +77,11 @@ impl Platform for CudaPlatform {
         self.0.as_ref().map_or_else(FreeMemory::default, FreeMemory::of_device)
     }
 
+    fn images_at_once(&self, _: usize, image_len: usize, has_tof: bool, accumulation: Accumulation) -> (usize, u64) {
+        let num = self.0.as_ref().map_or(1, |backend| cuda::EventLines::num_at_once(backend.info(), has_tof, accumulation));
+        (num, 4 * (num * image_len) as u64)
+    }
+
     fn view_system(&mut self, projector: &str, inputs: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {
         let (geometry, grid, rays, radius_mm) = (inputs.geometry(), inputs.grid(), inputs.rays(), inputs.fov_radius_mm());
         if projector != "axial-runs"

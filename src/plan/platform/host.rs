@@ -9,8 +9,8 @@ use crate::data::{Radical, ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::montecarlo::{AllThreads, HistorySimulator, Response, ResponsePart, ResponseTally, RingDetector};
 use crate::operator::{
-    Accumulation, CrystalPairs, EventLines, MultiStage, OperatorError, PlainPlanes, PlaneBackprojector, Residence, SingleStage,
-    StoredMatrix,
+    Accumulation, CrystalPairs, EventLines, IMAGES_AT_ONCE, MultiStage, OperatorError, PlainPlanes, PlaneBackprojector,
+    Residence, SingleStage, StoredMatrix,
 };
 use crate::plan::algorithms::registry::FbpMethod;
 use crate::plan::algorithms::research::PlaneKernel;
@@ -46,6 +46,10 @@ impl Platform for HostPlatform {
 
     fn accumulation_of_events(&self) -> Accumulation {
         Accumulation::Deterministic
+    }
+
+    fn images_at_once(&self, num_events: usize, image_len: usize, _: bool, accumulation: Accumulation) -> (usize, u64) {
+        (IMAGES_AT_ONCE, EventLines::bytes_at_once(num_events, image_len, accumulation))
     }
 
     fn view_system(&mut self, projector: &str, inputs: &ProjectorInputs) -> Option<Result<Box<dyn System>, OperatorError>> {

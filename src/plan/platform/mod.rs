@@ -50,6 +50,12 @@ pub trait Platform: Send {
         Accumulation::Atomic
     }
 
+    /// Returns how many images are projected onto single events at once, and the bytes of the operator for them. `num_events` = those
+    /// of a subset.
+    fn images_at_once(&self, _num_events: usize, _image_len: usize, _has_tof: bool, _accumulation: Accumulation) -> (usize, u64) {
+        (1, 0)
+    }
+
     /// Makes a system with the projector of this name; `None` where the platform lacks the projector.
     ///
     /// # Errors

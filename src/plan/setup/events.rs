@@ -9,7 +9,7 @@ use crate::coded::PassedOn;
 use crate::data::{EventList, Events, ListMetadata, Notice, TofMeasurement, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::saved_sensitivity::SavedSensitivity;
-use crate::operator::{Accumulation, EventOrder, EventSpace, OperatorError};
+use crate::operator::{Accumulation, DataSpace as _, EventOrder, EventSpace, OperatorError, Subset};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, MemoryNeeds, check_image};
 use crate::plan::error::SetupError;
@@ -30,7 +30,7 @@ use crate::plan::projector::psf::check_psf;
 use crate::plan::projector::settings::Rays;
 use crate::plan::simulation::cache::Cache;
 use crate::recon::{
-    Additions, Algorithm, ArrivingEvents, DataProblem, EventTerms, Factors, GrowingEm, MeasuredValues, ReconError,
+    Additions, Algorithm, AlgorithmSpec, ArrivingEvents, DataProblem, EventTerms, Factors, GrowingEm, MeasuredValues, ReconError,
 };
 use crate::scanner::PairRays;
 use crate::task::Task;
@@ -81,6 +81,7 @@ pub(in crate::plan) fn prepare_on(
     let needs = needs(settings);
     needs.check()?;
     notices.extend(gradients_notice(settings));
+    notices.extend(singly_notice(&members, list, settings, accumulation));
     let rays = rays_of_a_pair(&list.facts, &settings.grid, settings.rays);
     let (grid, fov_radius_mm) = (settings.grid.clone(), settings.fov_radius_mm);
     let wanted = SensitivitySettings { grid, fov_radius_mm, rays, device: device.first() };
@@ -267,7 +268,49 @@ fn bytes_of(platform: &dyn Platform, share: Shard, list: &EventList, settings: &
     let scratch = 4 * image_len as u64 * if platform.has_own_memory() { 3 } else { 8 };
     // Images between the steps of a resolution model, and the one that is projected.
     let scratch = scratch + if settings.psf.is_some() { 4 * 3 * image_len as u64 } else { 0 };
-    settings.bytes_of_run(arrays.bytes(settings.num_subsets, accumulation, scratch), num as usize) + of_event * num
+    // Further data of a subset and images of the replicates that are projected at once.
+    let of_subset = space.len(Subset { index: 0, count: settings.num_subsets });
+    let (num_at_once, of_operator) = at_once(platform, of_subset, list, settings, accumulation);
+    let num_further = num_at_once.min(settings.num_replicates()).saturating_sub(1) as u64;
+    let further = 4 * num_further * (of_subset + image_len) as u64 + if num_further > 0 { of_operator } else { 0 };
+    settings.bytes_of_run(arrays.bytes(settings.num_subsets, accumulation, scratch), num as usize) + of_event * num + further
+}
+
+/// Returns how many replicates are projected at once, 1 where each is projected on its own, and the bytes of the operator for them.
+fn at_once(
+    platform: &dyn Platform,
+    num_events: usize,
+    list: &EventList,
+    settings: &RunSettings,
+    accumulation: Accumulation,
+) -> (usize, u64) {
+    // (Those of other algorithms climb each on its own, and a resolution model has one image.)
+    let can_share = matches!(settings.spec(), Ok(AlgorithmSpec::Em { .. })) && settings.psf.is_none();
+    let has_tof = list.facts.tof.is_some() && !list.prompts.tof_mm.is_empty();
+    match can_share && !settings.projects_replicates_singly {
+        true => platform.images_at_once(num_events, settings.grid.num_voxels(), has_tof, accumulation),
+        false => (1, 0),
+    }
+}
+
+/// Returns the reason if each replicate is projected on its own where several could be.
+fn singly_notice(members: &Members, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> Option<Notice> {
+    let (platform, _) = members.first().filter(|_| settings.num_replicates() > 0)?;
+    let num = |projects_replicates_singly, accumulation| {
+        let settings = RunSettings { projects_replicates_singly, ..settings.clone() };
+        at_once(&**platform, list.prompts.len(), list, &settings, accumulation).0
+    };
+    let usual = platform.accumulation_of_events();
+    let text = if num(false, accumulation) > 1 && settings.projects_replicates_singly {
+        "too little memory to project several replicates at once: each is projected on its own, which takes longer".into()
+    } else if num(settings.projects_replicates_singly, accumulation) == 1 && num(settings.projects_replicates_singly, usual) > 1 {
+        format!(
+            "with {accumulation} accumulation each replicate is projected on its own; with {usual} several are, which is faster"
+        )
+    } else {
+        return None;
+    };
+    Some(Notice::info(text))
 }
 
 /// Returns the memory of each device's share.
@@ -336,6 +379,7 @@ impl Parts<'_> {
                 additive: (!additive.is_empty()).then_some(additive),
                 total_additive: list.total_additive,
                 bootstrap: settings.bootstrap(),
+                shares_paths: !settings.projects_replicates_singly,
             },
             psf: settings.psf.as_ref(),
             sensitivity,

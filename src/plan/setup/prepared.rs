@@ -58,11 +58,16 @@ pub(in crate::plan) fn of_group(mut algorithms: Vec<(Box<dyn Algorithm>, PeerGro
     }
 }
 
-/// Returns the settings of a run by the memory that is free: SVRG computes gradients of subsets again where it is too small to store them.
+/// Returns the settings of a run by the memory that is free: where it is too small SVRG computes gradients of subsets again in place of
+/// storing them, and each replicate of list-mode data is projected on its own.
 pub(super) fn within_memory(settings: &RunSettings, needs: impl Fn(&RunSettings) -> MemoryNeeds) -> RunSettings {
     let stores_gradients = settings.spec().is_ok_and(AlgorithmSpec::stores_gradients);
-    let is_too_small = stores_gradients && needs(settings).check().is_err();
-    RunSettings { computes_gradients_again: settings.computes_gradients_again || is_too_small, ..settings.clone() }
+    let is_too_small = (stores_gradients || settings.replicates.is_some()) && needs(settings).check().is_err();
+    RunSettings {
+        computes_gradients_again: settings.computes_gradients_again || (stores_gradients && is_too_small),
+        projects_replicates_singly: settings.projects_replicates_singly || is_too_small,
+        ..settings.clone()
+    }
 }
 
 /// Returns a notice if SVRG computes gradients of subsets again.
