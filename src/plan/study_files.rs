@@ -89,7 +89,7 @@ impl StudyFiles {
                 Some(DataKind::Sweep) => return Self::Sweep(SweepFiles::of(path)).read(cache, task),
                 Some(DataKind::Pairs) => read_pair_study(path)?.map(Data::from),
                 Some(DataKind::Images) => read_image_study(path)?.map(Data::from),
-                Some(DataKind::Projections) | None => {
+                Some(DataKind::Projections | DataKind::Oximetry) | None => {
                     let scan = ScanFiles::uncorrected(path).with_neighbours();
                     return Ok((scan.read(cache, task)?.map(Data::from), Self::Counts(scan.files)));
                 }
@@ -110,7 +110,7 @@ impl StudyFiles {
             (files, DataKind::Projections) => Self::Counts(ScanFiles::uncorrected(files.measured())),
             (files, DataKind::Events) => Self::Events(ListFiles::of(files.measured())),
             (files, DataKind::Sweep) => Self::Sweep(SweepFiles::of(files.measured())),
-            (files, DataKind::Pairs | DataKind::Images) => Self::File(files.measured().to_owned()),
+            (files, DataKind::Pairs | DataKind::Oximetry | DataKind::Images) => Self::File(files.measured().to_owned()),
         }
     }
 

@@ -10,10 +10,7 @@ use crate::cli::shared::oxygen::{calibration, file_of_calibration};
 use crate::cli::shared::paths::of_frame;
 use crate::data::RelaxationRate;
 use crate::measure::oximetry::RateFitter;
-use crate::phantom::epri::OxygenOptions;
-
-/// Delays after the inversion, µs: from a fifth of the shortest T₁ of 0 to 60 torr to five of the longest.
-const DELAYS_US: [f64; 8] = [0.4, 0.8, 1.5, 2.6, 4.5, 8.0, 14.0, 30.0];
+use crate::phantom::epri::{DELAYS_US, OxygenOptions};
 
 /// Echo times, µs, for the R₂ of the same pressures.
 const ECHO_TIMES_US: [f64; 8] = [0.5, 0.8, 1.2, 1.8, 2.6, 3.8, 5.5, 8.0];
