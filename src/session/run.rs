@@ -272,7 +272,7 @@ impl Run {
         let maps = self.guarded(|algorithm, task| match algorithm.oxygen_maps(task) {
             None => Ok(None),
             Some(Err(OximetryError::Stopped(_))) => Err(Failure::Stopped),
-            Some(maps) => Ok(Some(maps.map(OxygenImages::from).map_err(|error| error.to_string()))),
+            Some(maps) => Ok(Some(maps.map(OxygenImages::from).map_err(reason_of_none))),
         })?;
         let masks = self.rois.rois.masks(&self.grid);
         self.oxygen = maps.map(|maps| OxygenUpdate::new(self.subiteration, maps, self.rois.branch, &masks));
@@ -389,4 +389,12 @@ pub(super) fn panic_sentence(panic: &(dyn Any + Send)) -> String {
     format!(
         "internal error in the reconstruction ({text}); the last image stays on the screen. Please report it with the settings used"
     )
+}
+
+/// Returns the reason why images give no map, as a clause.
+fn reason_of_none(error: OximetryError) -> String {
+    match error {
+        OximetryError::FewTimes { needed, .. } => format!("it begins with {needed} images"),
+        error => error.to_string(),
+    }
 }

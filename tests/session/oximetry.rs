@@ -92,7 +92,7 @@ fn the_built_in_tumour_has_its_oxygen_from_the_third_delay_on() {
                 assert_eq!(maps.po2_sd.is_some(), update.num_images > FIRST);
                 assert_eq!(update.regions.len(), study.rois.len());
             }
-            Err(reason) => assert!(update.num_images < FIRST && reason.contains("3 parameters"), "{reason}"),
+            Err(reason) => assert!(update.num_images < FIRST && reason.contains("begins with 3 images"), "{reason}"),
         }
     }
     let last = updates.last().unwrap();

@@ -15,18 +15,18 @@ use crate::ui::widgets::plot::{self, plot};
 use crate::ui::widgets::theme;
 
 /// Width of the figures, points.
-const FIGURES_WIDTH: f32 = 430.0;
+const FIGURES_WIDTH: f32 = 400.0;
 
 /// Name of the row of all voxels.
 const ALL: &str = "all fitted voxels";
 
 /// Columns of the table, with their tooltips.
 const COLUMNS: [(&str, &str); 5] = [
-    ("Median pO2, torr", "Median oxygen pressure of the voxels; 1 torr = 1 mmHg"),
-    ("σ of a voxel", "Median of the standard deviations of single voxels, torr, from the residuals of the fits"),
+    ("Median", "Median oxygen pressure of the voxels, torr; 1 torr = 1 mmHg"),
+    ("σ", "Noise of one voxel: median of the standard deviations of single voxels, torr, from the residuals of the fits"),
     ("SD", "Standard deviation between the voxels, torr"),
     ("HF10, %", "Hypoxic fraction: voxels of at most 10 torr"),
-    ("Voxels", "Voxels with an oxygen pressure"),
+    ("voxels", "Voxels with an oxygen pressure"),
 ];
 
 /// Input of the tab.
@@ -59,7 +59,7 @@ impl<'a> OxygenView<'a> {
 
     /// Describes the progress: "3 of 8 delays: 30, 0.4, 2.6 µs".
     fn progress(&self) -> String {
-        let times: Vec<String> = self.series.times_us.iter().take(self.num_images).map(|time| format::value(*time)).collect();
+        let times: Vec<String> = self.series.times_us.iter().take(self.num_images).map(f64::to_string).collect();
         let all = counted(self.series.times_us.len(), self.series.time_name());
         if times.is_empty() { format!("0 of {all}") } else { format!("{} of {all}: {} µs", times.len(), times.join(", ")) }
     }
@@ -68,7 +68,7 @@ impl<'a> OxygenView<'a> {
 /// Draws the tab.
 pub fn oxygen_ui(view: &OxygenView, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     ui.horizontal_top(|ui| {
-        let size = egui::vec2(FIGURES_WIDTH.min(0.62 * ui.available_width()), ui.available_height());
+        let size = egui::vec2(FIGURES_WIDTH.min(0.7 * ui.available_width()), ui.available_height());
         ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
             ui.set_width(size.x);
             ScrollArea::both().id_salt("oxygen").auto_shrink([false, false]).show(ui, |ui| {
@@ -107,17 +107,23 @@ fn map_ui(view: &OxygenView, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
 }
 
 fn table_ui(view: &OxygenView, ui: &mut Ui) {
-    egui::Grid::new("oxygen of regions").num_columns(1 + COLUMNS.len()).striped(true).spacing([10.0, 3.0]).show(ui, |ui| {
-        ui.label("");
-        for (title, help) in COLUMNS {
-            ui.label(RichText::new(title).small().strong()).on_hover_text(help);
-        }
-        ui.end_row();
-        row_ui(ALL, view.update.and_then(|update| update.all.as_ref()), ui);
-        for (index, roi) in view.rois.iter().enumerate() {
-            row_ui(&roi.name, view.of_region(index), ui);
-        }
-    });
+    egui::Grid::new("oxygen of regions")
+        .num_columns(1 + COLUMNS.len())
+        .striped(true)
+        .min_col_width(0.0)
+        .min_row_height(0.0)
+        .spacing([7.0, 3.0])
+        .show(ui, |ui| {
+            ui.label(RichText::new("pO2, torr").small().strong()).on_hover_text("Oxygen pressure; 1 torr = 1 mmHg");
+            for (title, help) in COLUMNS {
+                ui.label(RichText::new(title).small().strong()).on_hover_text(help);
+            }
+            ui.end_row();
+            row_ui(ALL, view.update.and_then(|update| update.all.as_ref()), ui);
+            for (index, roi) in view.rois.iter().enumerate() {
+                row_ui(&roi.name, view.of_region(index), ui);
+            }
+        });
 }
 
 fn row_ui(name: &str, figures: Option<&OxygenFigures>, ui: &mut Ui) {

@@ -89,7 +89,9 @@ impl App {
 
     /// Shows the chosen map of pulse oximetry of the displayed run.
     pub(super) fn follow_oxygen(&mut self) {
-        let maps = self.runs.active().live.oxygen_maps();
+        let run = self.runs.active();
+        // An earlier image is shown without the map of all.
+        let maps = run.live.oxygen_maps().filter(|_| !run.shown.is_past());
         self.layer.follow_oxygen(maps);
     }
 

@@ -23,7 +23,7 @@ impl OpenOximetry {
     /// Returns the facts about the study as names and values.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let OxygenSeries { times_us, sweeps, calibration } = &*self.series;
-        let times: Vec<String> = times_us.iter().map(|time| format::value(*time)).collect();
+        let times: Vec<String> = times_us.iter().map(f64::to_string).collect();
         let name = if self.series.time_name() == "delay" { "Delays" } else { "Echo times" };
         let mut facts = vec![
             ("Data", format!("EPRI, pulse oximetry by {}", calibration.rate.label())),
