@@ -134,6 +134,14 @@ fn sampled(values: texture_3d<f32>, first: vec3f, last: vec3i) -> Sampled {
     return Sampled(value_at(values, first, last), select(0u, 1u, is_inside(first, last)));
 }
 
+// A voxel without a value, such as one of a map that could not be fitted. (By its bits: a compiler may assume numbers.)
+fn is_nan(value: f32) -> bool {
+    return (bitcast<u32>(value) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// Colour of a voxel without a value, as sRGB.
+const MASKED: vec3f = vec3f(0.5);
+
 fn linear_from_srgb(colour: vec3f) -> vec3f {
     let low = colour / 12.92;
     let high = pow((colour + vec3f(0.055)) / 1.055, vec3f(2.4));
@@ -149,10 +157,12 @@ fn fragment(corner: Corner) -> @location(0) vec4f {
     if (IS_DIFFERENCE) {
         value = slice.factor * value - sampled(subtracted, first, last).value;
     }
+    let is_masked = is_nan(value);
     let t = clamp((value - slice.low) / (slice.high - slice.low), 0.0, 1.0);
     let num_colours = f32(textureDimensions(palettes).x);
     let index = vec2i(i32(min(t * num_colours, num_colours - 1.0)), i32(slice.palette));
-    let entry = textureLoad(palettes, index, 0);
+    let loaded = textureLoad(palettes, index, 0);
+    let entry = select(loaded, vec4f(MASKED, 1.0), is_masked);
     let colour = select(slice.outside.rgb, entry.rgb, found.num_inside > 0u);
     // Outside the volume, what was drawn before stays. (The target multiplies it with 1 - alpha.)
     let alpha = select(1.0, select(0.0, slice.opacity * entry.a, found.num_inside > 0u), IS_OVER);

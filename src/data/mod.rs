@@ -38,7 +38,7 @@ pub use image_series::{FoundSeries, ImageChoice, ImageSeries, ImageSpace, Modali
 pub use iterate::{IterateId, RunId};
 pub use notice::{Notice, Severity};
 pub use origin::Origin;
-pub use oxygen::{MILLIGAUSS_PER_RATE, OxygenCalibration, RelaxationRate};
+pub use oxygen::{MILLIGAUSS_PER_RATE, OxygenCalibration, OxygenSeries, RelaxationRate};
 pub use pair_counts::{PairCounts, PairCountsError};
 pub use pet::decay::mean_decay;
 pub use pet::exam::{Exam, ScanFacts};

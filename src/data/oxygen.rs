@@ -5,6 +5,8 @@
 
 use std::f64::consts::TAU;
 
+use super::sweep::Sweep;
+
 /// Electron's frequency in a field, MHz/G.
 const MHZ_PER_GAUSS: f64 = 2.802;
 
@@ -74,5 +76,77 @@ impl OxygenCalibration {
     pub fn text(&self) -> String {
         let Self { title, rate, slope_torr_us, intercept_per_us, .. } = self;
         format!("{title}: pO2 = {slope_torr_us:.3} torr·µs × ({} − {intercept_per_us:.4}/µs)", rate.label())
+    }
+}
+
+/// Pulse acquisitions of the same object at several delays or echo times.
+#[derive(Clone, Debug)]
+pub struct OxygenSeries {
+    /// Delays after the inversion (R₁) or echo times (R₂), µs, in the order of reconstruction.
+    pub times_us: Vec<f64>,
+    /// An acquisition for each time.
+    pub sweeps: Vec<Sweep>,
+    /// Calibration of the probe.
+    pub calibration: OxygenCalibration,
+}
+
+impl OxygenSeries {
+    /// Returns acquisitions in the order of reconstruction: first the time with the most signal, then the other end, then each time as
+    /// far as possible from those before. So a few images span the recovery or decay.
+    pub fn spread(acquisitions: Vec<(f64, Sweep)>, calibration: OxygenCalibration) -> Self {
+        let mut rest = acquisitions;
+        rest.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        if calibration.rate == RelaxationRate::R1 {
+            rest.reverse();
+        }
+        let mut rest: Vec<(usize, (f64, Sweep))> = rest.into_iter().enumerate().collect();
+        let (mut ranks, mut ordered): (Vec<usize>, Vec<(f64, Sweep)>) = (Vec::new(), Vec::new());
+        while !rest.is_empty() {
+            let distance = |rank: usize| ranks.iter().map(|taken| taken.abs_diff(rank)).min().unwrap_or(0);
+            // (Of equal distances the first: `max_by_key` would take the last.)
+            let farthest = (0..rest.len()).rev().max_by_key(|&index| distance(rest[index].0)).unwrap_or(0);
+            let (rank, acquisition) = rest.remove(farthest);
+            ranks.push(rank);
+            ordered.push(acquisition);
+        }
+        let (times_us, sweeps) = ordered.into_iter().unzip();
+        Self { times_us, sweeps, calibration }
+    }
+
+    /// Returns the name of a time in a sentence: "delay".
+    pub fn time_name(&self) -> &'static str {
+        match self.calibration.rate {
+            RelaxationRate::R1 => "delay",
+            RelaxationRate::R2 => "echo time",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{SweepKind, SweepMetadata, SweepSpace};
+
+    #[test]
+    fn the_first_times_span_all() {
+        let sweep = Sweep {
+            kind: SweepKind::Pulse,
+            space: SweepSpace::Volume,
+            num_points: 3,
+            step_mm: 1.0,
+            centre: 1.0,
+            projections: Vec::new(),
+            num_expected: None,
+            secs_per_projection: None,
+            facts: SweepMetadata::default(),
+        };
+        let order = |rate| {
+            let [name, title, source] = ["probe"; 3].map(str::to_owned);
+            let calibration = OxygenCalibration { name, title, source, rate, slope_torr_us: 100.0, intercept_per_us: 0.2 };
+            let times = [1.0, 2.0, 3.0, 5.0, 8.0];
+            OxygenSeries::spread(times.map(|time| (time, sweep.clone())).to_vec(), calibration).times_us
+        };
+        assert_eq!(order(RelaxationRate::R1), [8.0, 1.0, 3.0, 5.0, 2.0]);
+        assert_eq!(order(RelaxationRate::R2), [1.0, 8.0, 3.0, 2.0, 5.0]);
     }
 }

@@ -12,7 +12,7 @@ use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, SeriesContext};
 use crate::io::images::{nifti, numpy_image};
 use crate::io::list_mode::{EventReader, ListOptions, castor, petsird, siemens, yrt};
-use crate::io::own::{saved_matrix, saved_pairs, saved_tubes};
+use crate::io::own::{oximetry, saved_matrix, saved_pairs, saved_tubes};
 use crate::io::sinograms::interfile;
 use crate::io::sinograms::siemens::{SiemensSinograms, read_siemens_sinograms};
 use crate::text::either;
@@ -84,6 +84,8 @@ pub enum FileKind {
     Crystals,
     /// The calibration of a scan.
     Calibration,
+    /// Acquisitions of pulse oximetry.
+    Oximetry,
     /// A provenance record.
     Provenance,
     /// Regions of interest.
@@ -119,6 +121,8 @@ pub enum Content {
     Crystals,
     /// The calibration of a scan.
     Calibration,
+    /// Acquisitions of pulse oximetry.
+    Oximetry,
     /// A provenance record.
     Provenance,
     /// Regions of interest.
@@ -187,7 +191,7 @@ pub(super) enum Writer {
 }
 
 /// All formats. Of those with the same ending the first that claims a file has it.
-pub static FORMATS: [Format; 23] = [
+pub static FORMATS: [Format; 24] = [
     Format {
         reader: Reader::Projections(|path| {
             let (prompts, facts, notices) = interfile::read_projections(path)?;
@@ -295,6 +299,10 @@ pub static FORMATS: [Format; 23] = [
     Format { data_file: Some(saved_tubes::data_file), ..Format::own(FileKind::Tubes, Content::Tubes, "tomoscope", &[".tubes"]) },
     Format { writer: Writer::None, ..Format::own(FileKind::Crystals, Content::Crystals, "TOML", &[".crystals.toml"]) },
     Format::own(FileKind::Calibration, Content::Calibration, "TOML", &[".calibration.toml"]),
+    Format {
+        named_data: Some(oximetry::acquisitions),
+        ..Format::own(FileKind::Oximetry, Content::Oximetry, "TOML", &[oximetry::ENDING])
+    },
     // A record has the name of its file, with .json behind it.
     Format { claims: is_of_a_file, ..Format::own(FileKind::Provenance, Content::Provenance, "JSON", &[".json"]) },
     Format::own(FileKind::Rois, Content::Rois, "TOML, JSON", &[".toml", ".json"]),
@@ -454,6 +462,7 @@ impl Content {
             Content::Tubes => "tubes of response",
             Content::Crystals => "crystals of a scanner",
             Content::Calibration => "a calibration of a scan",
+            Content::Oximetry => "a study of pulse oximetry",
             Content::Provenance => "a provenance record",
             Content::Rois => "regions of interest",
             Content::Segmentation => "voxels of lesions",

@@ -56,9 +56,9 @@ pub use images::film::FilmWriter;
 pub use images::png::{Picture, write_png};
 pub use images::{dicom, nifti, numpy_image};
 pub use own::{
-    calibration, crystals, measurements, oxygen, provenance, psf, recovery, rois, saved_factors, saved_matrix, saved_pairs,
-    saved_sensitivity, saved_tubes, session_text,
+    calibration, crystals, measurements, oximetry, oxygen, provenance, psf, recovery, rois, saved_factors, saved_matrix,
+    saved_pairs, saved_sensitivity, saved_tubes, session_text,
 };
 pub use petric::{BACKGROUND_REGION, PetricFolder, WHOLE_OBJECT, petric_regions};
-pub use study::{Correction, read_image_study, read_pair_study, read_study};
+pub use study::{Correction, read_image_study, read_oximetry_study, read_pair_study, read_study};
 pub use sweep::{follow_sweep, read_reference, read_sweep, read_sweep_at_phase, write_sweep};

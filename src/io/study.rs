@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{Counts, ImageChoice, ImageSeries, Michelogram, Origin, PairCounts, Study, TofBackground};
+use crate::data::{Counts, ImageChoice, ImageSeries, Michelogram, Origin, OxygenSeries, PairCounts, Study, Sweep, TofBackground};
 use crate::io::by_content::{read_images, read_measured, read_projections};
 use crate::io::error::IoError;
 use crate::io::formats::Measured;
 use crate::io::notice;
+use crate::io::own::oximetry::{self, OximetryStudy};
 use crate::io::own::saved_pairs::read_pairs;
+use crate::io::sweep::read_sweep;
 
 /// Correction of measured data.
 ///
@@ -87,6 +89,23 @@ pub fn read_pair_study(path: &Path) -> Result<Study<PairCounts>, IoError> {
     let title = path.file_name().unwrap_or_default().to_string_lossy();
     let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
     Ok(Study { origin, ..Study::new(title, read_pairs(path)?) })
+}
+
+/// Reads acquisitions of pulse oximetry.
+///
+/// # Errors
+/// The file of the study, or an acquisition, does not read.
+pub fn read_oximetry_study(path: &Path) -> Result<Study<OxygenSeries>, IoError> {
+    let OximetryStudy { title, calibration, acquisitions } = oximetry::read_file(path)?;
+    let mut notices = Vec::new();
+    let mut read = |(time_us, file): (f64, PathBuf)| -> Result<(f64, Sweep), IoError> {
+        let study = read_sweep(&file, None)?;
+        notices.extend(study.notices);
+        Ok((time_us, study.measured))
+    };
+    let sweeps = acquisitions.into_iter().map(&mut read).collect::<Result<Vec<_>, IoError>>()?;
+    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
+    Ok(Study { origin, notices, ..Study::new(title, OxygenSeries::spread(sweeps, calibration)) })
 }
 
 /// Reads images of another program, named after their file.

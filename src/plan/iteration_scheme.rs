@@ -87,6 +87,14 @@ impl IterationScheme {
         ..IterationScheme::PROJECTIONS
     };
 
+    /// Scheme of acquisitions at several delays: every step reconstructs the next one.
+    pub const DELAYS: IterationScheme =
+        IterationScheme { counted: "delay", can_grow: false, unexplained: ["delay", ""], ..IterationScheme::PROJECTIONS };
+
+    /// Scheme of acquisitions at several echo times.
+    pub const ECHOES: IterationScheme =
+        IterationScheme { counted: "echo time", unexplained: ["echo time", ""], ..IterationScheme::DELAYS };
+
     /// Scheme of images of another program: every step shows the next one.
     pub const IMAGES: IterationScheme = IterationScheme {
         counted: "image",

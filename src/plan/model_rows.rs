@@ -70,7 +70,9 @@ impl NoModelRows {
     pub fn of(data: &Data) -> Option<Self> {
         match data {
             Data::Counts(counts) => counts.prompts.is_remote().then_some(NoModelRows::Remote),
-            Data::Events { .. } | Data::Pairs(_) | Data::Sweep(_) | Data::Images(_) => Some(NoModelRows::NoSinogram),
+            Data::Events { .. } | Data::Pairs(_) | Data::Sweep(_) | Data::Oximetry(_) | Data::Images(_) => {
+                Some(NoModelRows::NoSinogram)
+            }
         }
     }
 

@@ -10,7 +10,10 @@ use crate::coded::coded;
 use crate::data::{Counts, CtSettings, EventList, MuUnit, Notice, Study, Sweep};
 use crate::io::formats::Format;
 use crate::io::list_mode::{ListOptions, YrtFields};
-use crate::io::{self, Correction, FileKind, IoError, PetricFolder, read_image_study, read_pair_study, read_sweep_at_phase};
+use crate::io::{
+    self, Correction, FileKind, IoError, PetricFolder, read_image_study, read_oximetry_study, read_pair_study,
+    read_sweep_at_phase,
+};
 use crate::plan::algorithms::traits::DataKind;
 use crate::plan::attenuation::factors_cache::attenuated;
 use crate::plan::attenuation::maps::read_maps;
@@ -71,6 +74,7 @@ pub fn data_kind_of(path: &Path) -> Option<DataKind> {
         kind if kind.is_list() => Some(DataKind::Events),
         kind if kind.is_sweep() => Some(DataKind::Sweep),
         FileKind::Pairs => Some(DataKind::Pairs),
+        FileKind::Oximetry => Some(DataKind::Oximetry),
         kind if kind.is_image() => Some(DataKind::Images),
         _ => None,
     }
@@ -89,6 +93,7 @@ impl StudyFiles {
                 Some(DataKind::Sweep) => return Self::Sweep(SweepFiles::of(path)).read(cache, task),
                 Some(DataKind::Pairs) => read_pair_study(path)?.map(Data::from),
                 Some(DataKind::Images) => read_image_study(path)?.map(Data::from),
+                Some(DataKind::Oximetry) => read_oximetry_study(path)?.map(Data::from),
                 Some(DataKind::Projections) | None => {
                     let scan = ScanFiles::uncorrected(path).with_neighbours();
                     return Ok((scan.read(cache, task)?.map(Data::from), Self::Counts(scan.files)));
@@ -110,7 +115,7 @@ impl StudyFiles {
             (files, DataKind::Projections) => Self::Counts(ScanFiles::uncorrected(files.measured())),
             (files, DataKind::Events) => Self::Events(ListFiles::of(files.measured())),
             (files, DataKind::Sweep) => Self::Sweep(SweepFiles::of(files.measured())),
-            (files, DataKind::Pairs | DataKind::Images) => Self::File(files.measured().to_owned()),
+            (files, DataKind::Pairs | DataKind::Oximetry | DataKind::Images) => Self::File(files.measured().to_owned()),
         }
     }
 

@@ -12,6 +12,7 @@ mod image_readout;
 mod list_model;
 mod mlem_osem;
 mod model;
+mod oximetry;
 mod penalty;
 mod post_filter;
 mod problem;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use crate::algebra::{BackendError, PendingVolume};
 use crate::coded::{PassedOn, coded};
 use crate::data::{Projection, RoiMask, RoiSums, Volume};
+use crate::measure::oximetry::{OximetryError, OxygenMaps};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 pub use as_read::AsRead;
@@ -48,6 +50,7 @@ pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
 pub use list_model::{EventTerms, ListModel};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use model::{CountTotals, Factors, ForwardModel, MeasuredValues, ProjectionModel, Step, corrections_per_datum};
+pub use oximetry::{ImageMaker, PulseOximetry};
 pub use penalty::{
     Kappa, PairTerms, PairWeights, Penalty, PenaltyKernels, PenaltySpec, PenaltyTerms, Potential, Prior, proposed_strength,
 };
@@ -263,6 +266,12 @@ pub trait Algorithm: Send {
     /// Device failure.
     fn radical_into(&mut self, _radical: usize, volume: &mut Volume) -> Result<(), ReconError> {
         self.volume_into(volume)
+    }
+
+    /// Returns the maps of oxygen of the images so far, or the reason why they give none; `None` of algorithms without such maps. `task`
+    /// counts voxels.
+    fn oxygen_maps(&mut self, _task: &Task) -> Option<Result<OxygenMaps, OximetryError>> {
+        None
     }
 
     /// Returns κ of the penalty; `None` = 1, and of algorithms without one. Before the first step it computes the sensitivity, too.

@@ -52,6 +52,8 @@ pub enum Palette {
     /// Blue below the middle, white there, red above: for values of both signs, with a window symmetric about 0.
     #[strum(serialize = "Signed (blue, red)")]
     Signed,
+    /// Black, violet, blue, green, yellow, red: an oxygen pressure from 0 to 60 torr has a hue for each 10 torr.
+    Oxygen,
 }
 
 impl Palette {
@@ -80,6 +82,7 @@ impl Palette {
             Palette::Inferno => colorous::INFERNO.eval_continuous(t).into_array(),
             Palette::Blue => ramp(&[(0.0, [255; 3]), (1.0, BLUE)], t),
             Palette::Signed => ramp(&SIGNED, t),
+            Palette::Oxygen => ramp(&OXYGEN, t),
         }
     }
 
@@ -116,6 +119,18 @@ const BLUE: [u8; 3] = [0, 90, 200];
 
 const SIGNED: [(f64, [u8; 3]); 5] =
     [(0.0, [8, 32, 110]), (0.25, [70, 140, 215]), (0.5, [250, 250, 250]), (0.75, [225, 100, 70]), (1.0, [105, 0, 25])];
+
+/// Stops of the palette of oxygen, sixths of the window apart; half a step from the bottom a saturated violet.
+const OXYGEN: [(f64, [u8; 3]); 8] = [
+    (0.0, [20, 0, 30]),
+    (1.0 / 12.0, [135, 20, 150]),
+    (1.0 / 6.0, [55, 70, 235]),
+    (1.0 / 3.0, [0, 190, 220]),
+    (0.5, [50, 175, 70]),
+    (2.0 / 3.0, [235, 225, 50]),
+    (5.0 / 6.0, [245, 135, 25]),
+    (1.0, [190, 10, 20]),
+];
 
 /// Returns the entry of a table of equal steps.
 fn entry(table: &[u32; NUM_COLOURS], t: f64) -> [u8; 3] {

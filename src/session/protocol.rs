@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::StopRule;
+use super::{OxygenUpdate, StopRule};
 use crate::algebra::DeviceImage;
 use crate::coded::Problem;
 use crate::data::{Extremes, IterateId, MaskedRois, Notice, RoiSums, RunId, Volume};
@@ -175,6 +175,9 @@ pub enum EventKind {
     /// The images of all radicals of an iterate, which stay on this host.
     #[serde(skip)]
     Radicals(Vec<Volume>),
+    /// Maps of oxygen of the images so far, after an image and after an edit of the ROIs. (Pulse oximetry runs on this host.)
+    #[serde(skip)]
+    Oxygen(Box<OxygenUpdate>),
 }
 
 /// Standard deviation of each voxel between the replicates of an image.

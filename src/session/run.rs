@@ -8,11 +8,12 @@ use std::time::Duration;
 use rayon::ThreadPool;
 
 use super::stop_rule::StopWatch;
-use super::{EndReason, RoiSet, RunId, Setup};
+use super::{EndReason, OxygenImages, OxygenUpdate, RoiSet, RunId, Setup};
 use crate::algebra::PendingVolume;
 use crate::coded::Problem;
 use crate::data::{Notice, RoiSums, Volume};
 use crate::geometry::Grid;
+use crate::measure::oximetry::OximetryError;
 use crate::measure::{DeviationImage, deviations_of_means};
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::{Acquisition, IterationScheme, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
@@ -93,6 +94,8 @@ pub(super) struct Run {
     /// True if the last step had a race.
     pub has_race: bool,
     pub rois: RoiSet,
+    /// Maps of oxygen of the images so far.
+    pub oxygen: Option<OxygenUpdate>,
     pub stop_watch: StopWatch,
     algorithm: Box<dyn Algorithm>,
     pool: Arc<ThreadPool>,
@@ -137,6 +140,7 @@ impl Run {
             explained: None,
             has_race: false,
             rois: RoiSet::default(),
+            oxygen: None,
             stop_watch: StopWatch::default(),
             algorithm,
             pool,
@@ -263,6 +267,18 @@ impl Run {
         })
     }
 
+    /// Fits the oxygen of the images so far; of other algorithms nothing.
+    pub fn fit_oxygen(&mut self) -> Result<(), Failure> {
+        let maps = self.guarded(|algorithm, task| match algorithm.oxygen_maps(task) {
+            None => Ok(None),
+            Some(Err(OximetryError::Stopped(_))) => Err(Failure::Stopped),
+            Some(maps) => Ok(Some(maps.map(OxygenImages::from).map_err(reason_of_none))),
+        })?;
+        let masks = self.rois.rois.masks(&self.grid);
+        self.oxygen = maps.map(|maps| OxygenUpdate::new(self.subiteration, maps, self.rois.branch, &masks));
+        Ok(())
+    }
+
     /// Returns the current image of each radical.
     pub fn radical_images(&mut self) -> Result<Vec<Volume>, Failure> {
         let (grid, unit) = (self.grid.clone(), self.course.unit);
@@ -296,6 +312,7 @@ impl Run {
     pub fn set_rois(&mut self, rois: RoiSet) -> Result<(), Failure> {
         let masks = rois.rois.masks(&self.grid);
         self.guarded(|algorithm, _| algorithm.set_rois(&masks))?;
+        self.oxygen = self.oxygen.take().map(|oxygen| oxygen.measured(rois.branch, &masks));
         self.rois = rois;
         Ok(())
     }
@@ -372,4 +389,12 @@ pub(super) fn panic_sentence(panic: &(dyn Any + Send)) -> String {
     format!(
         "internal error in the reconstruction ({text}); the last image stays on the screen. Please report it with the settings used"
     )
+}
+
+/// Returns the reason why images give no map, as a clause.
+fn reason_of_none(error: OximetryError) -> String {
+    match error {
+        OximetryError::FewTimes { needed, .. } => format!("it begins with {needed} images"),
+        error => error.to_string(),
+    }
 }

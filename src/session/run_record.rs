@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::IterateReport;
 use super::threads::num_cores;
-use crate::data::Study;
+use crate::data::{Study, Sweep};
 use crate::operator::Accumulation;
 use crate::plan::{
     AUTO, AccumulationSpan, AlgorithmChoice, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord,
@@ -91,6 +91,13 @@ impl RunRecord {
             let events = self.events[..num_done].last().map_or(0, |(_, events)| *events);
             return Progress::Arrived { updates: subiteration, events, complete: false };
         }
+        if let Some(series) = data.oximetry() {
+            let sweep = series.sweeps.get(subiteration.saturating_sub(1));
+            let projections = sweep.filter(|_| subiteration > 0).map_or(0, Sweep::num_complete);
+            let expected = sweep.map(Sweep::num_complete);
+            let complete = expected.map(|expected| projections >= expected);
+            return Progress::Projections { projections, projections_expected: expected, resampled_to: None, complete };
+        }
         let Some(acquisition) = data.sweep().filter(|_| !self.info.job.iteration_scheme().by_iteration) else {
             let iteration = subiteration / self.info.num_subsets.max(1);
             let complete = iteration >= iterations_requested;
@@ -126,6 +133,11 @@ impl RunRecord {
             let record = Provenance::new(ImageKind::Elsewhere, data, image, device, times);
             return Provenance { post_filter_fwhm_mm, pet, ..record };
         }
+        let of_time = measured.oximetry().and_then(|series| {
+            let time_us = series.times_us.get(subiteration.checked_sub(1)?)?;
+            Some(format!("{}, {} {time_us} µs", data.title, series.time_name()))
+        });
+        let data = DataRecord { title: of_time.unwrap_or(data.title), ..data };
         let mut provenance = Provenance::new(ImageKind::Reconstruction, data, image, device, times);
         provenance.progress = Some(self.progress(subiteration, iterations_requested));
         provenance.stopped_by = self.rules.iter().find(|(step, _)| *step == subiteration).map(|(_, rule)| rule.clone());

@@ -211,6 +211,7 @@ impl Solver {
         let converged = run.converged().map(|text| format!("converged after iteration {}: {text}", report.iteration));
         let rule_met = run.stop_watch.add(&iterate, &run.rois.rois).or(converged);
         self.send(EventKind::Iterate(Box::new(iterate)));
+        self.fit_oxygen()?;
         if is_new_impossible {
             self.send(EventKind::Notice(impossible_bins(num_unexplained, course, is_first_iteration)));
         }
@@ -225,6 +226,23 @@ impl Solver {
             self.end(EndReason::Stopped);
         }
         Ok(())
+    }
+
+    /// Fits the oxygen of the images so far, and reports it; of other algorithms nothing.
+    fn fit_oxygen(&mut self) -> Result<(), Failure> {
+        let Some(run) = &mut self.run else { return Ok(()) };
+        let start = Instant::now();
+        run.fit_oxygen()?;
+        run.elapsed += start.elapsed();
+        self.report_oxygen();
+        Ok(())
+    }
+
+    /// Reports the maps of oxygen, if there are some, with the figures of the ROIs.
+    fn report_oxygen(&self) {
+        if let Some(oxygen) = self.run.as_ref().and_then(|run| run.oxygen.clone()) {
+            self.send(EventKind::Oxygen(Box::new(oxygen)));
+        }
     }
 
     /// Returns true if the image after a step is published. A full iteration (or a block of projections) is, if it is displayed
@@ -434,6 +452,7 @@ impl Solver {
                     self.send(EventKind::Remeasured { branch, points: point.into_iter().collect(), deviations });
                 }
                 self.publisher.send(Outgoing::CatchUp);
+                self.report_oxygen();
             }
             Err(failure) => self.end_failed(failure),
         }

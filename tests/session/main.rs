@@ -7,6 +7,7 @@ mod handing_over;
 mod kept_runs;
 mod lists;
 mod makers;
+mod oximetry;
 mod protocol;
 mod remote;
 mod rooms;

@@ -34,6 +34,7 @@ mod next_start;
 mod node;
 mod numbers;
 mod older_sessions;
+mod oximetry;
 mod pairs;
 mod panes;
 mod penalised;

@@ -195,7 +195,7 @@ fn a_session_finds_data_that_moved_with_it_and_says_what_it_does_not_find() {
     for name in ["scan.hs", "scan.s", "work.session"] {
         std::fs::rename(before.path().join(name), after.path().join(name)).unwrap();
     }
-    choose_built_in(&mut harness, BUILT_IN[12].title);
+    choose_built_in(&mut harness, BUILT_IN[BUILT_IN.len() - 1].title);
     wait_for(&mut harness, "another study", |app| app.study().is_some_and(|study| study.truth.is_some()));
     drop_file(&mut harness, &after.path().join("work.session"));
     give_up_unsaved(&mut harness);

@@ -19,8 +19,9 @@ use crate::data::{
 use crate::io::crystals::{Crystals, read_crystals};
 use crate::io::foreign;
 use crate::io::formats::{Access, Content, Format, endings};
+use crate::io::oximetry::OximetryStudy;
 use crate::io::{
-    FileKind, IoError, calibration, measurements, provenance, read_study, read_sweep, rois, saved_matrix, saved_pairs,
+    FileKind, IoError, calibration, measurements, oximetry, provenance, read_study, read_sweep, rois, saved_matrix, saved_pairs,
     saved_tubes, session_text,
 };
 use crate::plan::Provenance;
@@ -97,6 +98,17 @@ pub fn run(options: &InfoOptions) -> CliResult {
             let factor = calibration::read_file(path)?;
             let facts = serde_json::json!({"kind": "calibration", "bq_per_ml": factor});
             (vec![("1 count/mm is", format!("{factor} Bq/mL"))], facts, Vec::new())
+        }
+        Content::Oximetry => {
+            let OximetryStudy { title, calibration, acquisitions } = oximetry::read_file(path)?;
+            let files: Vec<String> = acquisitions.iter().map(|(time, file)| format!("{time} µs: {}", file.display())).collect();
+            let json = |(time_us, file): &(f64, PathBuf)| serde_json::json!({"time_us": time_us, "file": file});
+            let acquisitions: Vec<serde_json::Value> = acquisitions.iter().map(json).collect();
+            let facts = serde_json::json!({
+                "kind": "oximetry", "title": title, "calibration": calibration, "acquisitions": acquisitions,
+            });
+            let lines = vec![("title", title), ("calibration", calibration.text()), ("acquisitions", files.join(", "))];
+            (lines, facts, Vec::new())
         }
         Content::Rois => {
             let rois = rois::read_rois(path)?;

@@ -14,6 +14,7 @@ use crate::cli::shared::paths::{before_ending, file_of};
 use crate::data::{Origin, OxygenCalibration, RelaxationRate, Volume};
 use crate::io::formats::Content;
 use crate::io::read_volume;
+use crate::measure::oximetry::MASK_FRACTION;
 use crate::plan::{AlgorithmChoice, DataKind, DataRecord, DeviceChoice, OximetryRecord, POSITIVITY, YES, data_kind_of};
 
 /// Options of `tomoscope oximetry`.
@@ -43,7 +44,7 @@ pub struct OximetryOptions {
     pub calibration: String,
 
     /// Limit of the mask, as a fraction of the largest value of the image at the longest delay or the shortest echo time.
-    #[arg(long, value_name = "FRACTION", default_value_t = 0.15, value_parser = fraction)]
+    #[arg(long, value_name = "FRACTION", default_value_t = MASK_FRACTION, value_parser = fraction)]
     pub mask_fraction: f64,
 
     /// Also measure regions of interest (.toml, .json).

@@ -101,17 +101,9 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
 
 /// Prints the numbers of fitted and of masked voxels.
 fn print_voxels(counts: &FitCounts) {
-    let FitCounts { fitted, below_mask, not_finite, out_of_range, not_converged } = *counts;
-    out!("{} fitted", counted(fitted, "voxel"));
-    for (num, cause) in [
-        (below_mask, "below the mask"),
-        (not_finite, "with a value that is not finite"),
-        (out_of_range, "without a recovery or decay that the times can measure"),
-        (not_converged, "with a fit that did not converge"),
-    ] {
-        if num > 0 {
-            out!("{} masked: {cause}", counted(num, "voxel"));
-        }
+    out!("{} fitted", counted(counts.fitted, "voxel"));
+    for (num, cause) in counts.masked() {
+        out!("{} masked: {cause}", counted(num, "voxel"));
     }
 }
 

@@ -27,7 +27,7 @@ fn inputs() -> String {
 /// # Errors
 /// A file that is missing, or of another kind.
 pub fn kind_of(path: &Path) -> CliResult<DataKind> {
-    let Some(kind) = data_kind_of(path).filter(|kind| *kind != DataKind::Images) else {
+    let Some(kind) = data_kind_of(path).filter(|kind| !matches!(kind, DataKind::Images | DataKind::Oximetry)) else {
         let is_image = Format::of_file(path).is_some_and(|format| format.kind.is_image());
         if !is_image || path.is_dir() {
             crate::cli::shared::paths::check_file(path)?;

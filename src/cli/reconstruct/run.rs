@@ -50,7 +50,7 @@ pub(in crate::cli) fn job(
         DataKind::Sweep => epri::job(options)?,
         DataKind::Events => (options.list()?, None, None),
         DataKind::Pairs => (options.pairs()?, None, None),
-        // (`kind_of` refuses images.)
-        DataKind::Projections | DataKind::Images => (options.counts()?, None, None),
+        // (`kind_of` refuses the others.)
+        DataKind::Projections | DataKind::Oximetry | DataKind::Images => (options.counts()?, None, None),
     })
 }

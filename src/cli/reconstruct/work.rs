@@ -136,6 +136,7 @@ impl<'a> Work<'a> {
             | EventKind::Compared { .. }
             | EventKind::Profiled { .. }
             | EventKind::Recovered { .. }
+            | EventKind::Oxygen(_)
             | EventKind::Paused
             | EventKind::Resumed => {}
         }

@@ -152,7 +152,13 @@ impl SimulateOptions {
             corrections.iter().filter(|(_, is_made)| *is_made).map(|(which, _)| which.path_beside(&self.output)).collect();
         let map = (self.attenuation && is_list).then(|| map_beside(&self.output));
         let outputs = if self.oxygen.oxygen { self.oxygen.outputs(&self.output) } else { vec![self.output.clone()] };
-        let files = Files::new().read(&self.oxygen.file()).write("-o", &outputs).write("-o", &corrections).write("-o", &map);
+        let study = self.oxygen.oxygen.then(|| self.oxygen.study_file(&self.output));
+        let files = Files::new()
+            .read(&self.oxygen.file())
+            .write("-o", &outputs)
+            .write("-o", &study)
+            .write("-o", &corrections)
+            .write("-o", &map);
         files.write("--truth", &self.truth).write("--rois", &self.rois)
     }
 

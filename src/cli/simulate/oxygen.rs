@@ -1,5 +1,6 @@
 //! `tomoscope simulate PHANTOM --epri SCHEME --oxygen -o OUT.sweep`: a sweep for each delay or echo time of pulse oximetry.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::options::SimulateOptions;
@@ -9,6 +10,7 @@ use crate::cli::shared::notices;
 use crate::cli::shared::printed::written;
 use crate::cli::shared::progress::with_bar;
 use crate::data::RelaxationRate;
+use crate::io::oximetry::{self, OximetryStudy};
 use crate::io::write_sweep;
 use crate::phantom::epri::{Phantom, SweepOptions, simulate_oxygen};
 use crate::plan::Start;
@@ -24,6 +26,16 @@ pub fn run(options: &SimulateOptions, phantom: &Phantom, sweep_options: &SweepOp
         let measured = &study.measured;
         written(&path, format!("{}: {}", study.title, counted(measured.num_complete(), "projection")));
     }
+    let acquisitions = oxygen.times_us.iter().copied().zip(options.oxygen.outputs(&options.output));
+    let file_name = |path: PathBuf| path.file_name().map(PathBuf::from).unwrap_or_default();
+    let study = OximetryStudy {
+        title: phantom.title.to_owned(),
+        calibration: oxygen.calibration.clone(),
+        acquisitions: acquisitions.map(|(time, path)| (time, file_name(path))).collect(),
+    };
+    let path = options.oxygen.study_file(&options.output);
+    oximetry::write(&path, &study, &options.oxygen.calibration_beside(&path))?;
+    written(&path, "study of pulse oximetry, for the window");
     let option = if oxygen.calibration.rate == RelaxationRate::R1 { "--delays-us" } else { "--echo-times-us" };
     let times: Vec<String> = oxygen.times_us.iter().map(f64::to_string).collect();
     out!("tomoscope oximetry needs {option} {} --calibration {}", times.join(","), options.oxygen.calibration);

@@ -9,11 +9,9 @@ use crate::cli::shared::options::{not_negative, number, positive};
 use crate::cli::shared::oxygen::{calibration, file_of_calibration};
 use crate::cli::shared::paths::of_frame;
 use crate::data::RelaxationRate;
+use crate::io::{FileKind, oximetry};
 use crate::measure::oximetry::RateFitter;
-use crate::phantom::epri::OxygenOptions;
-
-/// Delays after the inversion, µs: from a fifth of the shortest T₁ of 0 to 60 torr to five of the longest.
-const DELAYS_US: [f64; 8] = [0.4, 0.8, 1.5, 2.6, 4.5, 8.0, 14.0, 30.0];
+use crate::phantom::epri::{DELAYS_US, OxygenOptions};
 
 /// Echo times, µs, for the R₂ of the same pressures.
 const ECHO_TIMES_US: [f64; 8] = [0.5, 0.8, 1.2, 1.8, 2.6, 3.8, 5.5, 8.0];
@@ -23,7 +21,7 @@ const ECHO_TIMES_US: [f64; 8] = [0.5, 0.8, 1.2, 1.8, 2.6, 3.8, 5.5, 8.0];
 pub struct OxygenArguments {
     /// Simulate pulse oximetry: an acquisition for each delay, OUT_f001.sweep, OUT_f002.sweep, ...
     ///
-    /// The parts of the phantom have 0, 5, 10, 20, 40 and 60 torr in turn (vials: one each). --truth writes the oxygen pressure.
+    /// The parts of the phantom have 0, 5, 10, 20, 40 and 60 torr in turn (vials: one each), those of tumour their own. --truth writes the oxygen pressure.
     #[arg(long, requires = "epri", conflicts_with = "noise_fraction")]
     pub oxygen: bool,
 
@@ -60,6 +58,21 @@ fn inversion(text: &str) -> Result<f64, String> {
 }
 
 impl OxygenArguments {
+    /// Returns the file of the study, in the folder of the acquisitions: `scan.oximetry.toml` for `scan.sweep`.
+    pub fn study_file(&self, output: &Path) -> PathBuf {
+        output.with_file_name(format!("{}{}", FileKind::stem(output), oximetry::ENDING))
+    }
+
+    /// Returns the calibration for a file in a folder: its name, or the path of its file.
+    pub fn calibration_beside(&self, file: &Path) -> String {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let Some(calibration) = file_of_calibration(&self.calibration).map(|path| absolute(&path)) else {
+            return self.calibration.clone();
+        };
+        let folder = absolute(file).parent().map(Path::to_owned).unwrap_or_default();
+        calibration.strip_prefix(folder).unwrap_or(&calibration).to_string_lossy().into_owned()
+    }
+
     /// Returns the acquisitions to write.
     pub fn outputs(&self, output: &Path) -> Vec<PathBuf> {
         let given = self.delays_us.len() + self.echo_times_us.len();

@@ -122,6 +122,20 @@ pub enum FormProblem {
         intercept_per_us: f64,
     },
 
+    // Studies of pulse oximetry.
+    /// Times that are not those of the calibration and of the acquisitions.
+    #[error("expected {key} with a time for each of {num} acquisitions, found {found}; the calibration is of {rate}")]
+    OximetryTimes {
+        /// Expected key.
+        key: &'static str,
+        /// Number of its times.
+        found: usize,
+        /// Number of the acquisitions.
+        num: usize,
+        /// Rate of the calibration.
+        rate: &'static str,
+    },
+
     // Crystals.
     /// An angle out of range.
     #[error("min_angle_deg is {0}; it must be 0 to 180")]

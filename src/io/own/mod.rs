@@ -3,6 +3,7 @@
 pub mod calibration;
 pub mod crystals;
 pub mod measurements;
+pub mod oximetry;
 pub mod oxygen;
 pub mod provenance;
 pub mod psf;

@@ -9,6 +9,9 @@ use crate::data::{OxygenCalibration, Unit, Volume};
 use crate::geometry::Grid;
 use crate::task::{Stopped, Task};
 
+/// Usual limit of the mask, as a fraction of the largest value of the fullest image.
+pub const MASK_FRACTION: f64 = 0.15;
+
 /// Voxels of a piece of work between two looks at the task.
 const CHUNK: usize = 4096;
 
@@ -162,6 +165,18 @@ fn outcomes(
 }
 
 impl FitCounts {
+    /// Returns the numbers of masked voxels above 0, each with its cause.
+    pub fn masked(&self) -> impl Iterator<Item = (usize, &'static str)> {
+        [
+            (self.below_mask, "below the mask"),
+            (self.not_finite, "with a value that is not finite"),
+            (self.out_of_range, "without a recovery or decay that the times can measure"),
+            (self.not_converged, "with a fit that did not converge"),
+        ]
+        .into_iter()
+        .filter(|(num, _)| *num > 0)
+    }
+
     fn of(outcomes: &[Outcome]) -> Self {
         let mut counts = Self::default();
         for outcome in outcomes {

@@ -10,6 +10,7 @@
 //! Reson Med 2014 (mrm.24926).
 
 mod error;
+mod figures;
 mod fit;
 mod maps;
 mod noise;
@@ -17,7 +18,8 @@ mod redraw;
 mod stats;
 
 pub use error::OximetryError;
+pub use figures::{OxygenFigures, OxygenHistogram};
 pub use fit::{NoRate, RateFit, RateFitter};
-pub use maps::{FitCounts, OxygenMaps, oxygen_maps};
+pub use maps::{FitCounts, MASK_FRACTION, OxygenMaps, oxygen_maps};
 pub use redraw::{noise_of, redrawn_po2, refitted_po2};
 pub use stats::{HYPOXIC_TORR, OxygenStats};

@@ -2,22 +2,32 @@
 
 use std::f64::consts::TAU;
 
-use super::{Body, Part, Phantom, Section};
+use super::draft::Draft;
+use super::tumour::tumour;
+use super::{Body, OXYGEN_TORR, Part, Phantom, Section};
 use crate::data::{Notice, Roi, RoiRole, RoiShape};
 use crate::geometry::Point;
 use crate::phantom::draft::{Entry, find_entry};
 use crate::phantom::{PhantomError, PhantomInfo};
 
-/// Makes the parts of a phantom in their usual size.
-type Make = fn() -> Vec<Part>;
+impl From<Vec<Part>> for Draft {
+    fn from(parts: Vec<Part>) -> Self {
+        let oxygen_torr = OXYGEN_TORR.into_iter().cycle().take(parts.len()).collect();
+        Self { rois: rois(&parts), parts, oxygen_torr }
+    }
+}
 
-const CATALOGUE: [Entry<Make>; 6] = [
-    (PhantomInfo::new("ball", "Ball"), ball),
-    (PhantomInfo::new("disc", "Disc"), disc),
-    (PhantomInfo::new("balls", "Balls of five sizes"), balls),
-    (PhantomInfo::new("bottle", "Bottle with solution up to its neck"), bottle),
-    (PhantomInfo::new("tubes", "Tubes of five diameters"), tubes),
-    (PhantomInfo::new("vials", "Six equal vials"), vials),
+/// Makes the draft of a phantom.
+type Make = fn() -> Draft;
+
+const CATALOGUE: [Entry<Make>; 7] = [
+    (PhantomInfo::new("ball", "Ball"), || ball().into()),
+    (PhantomInfo::new("disc", "Disc"), || disc().into()),
+    (PhantomInfo::new("balls", "Balls of five sizes"), || balls().into()),
+    (PhantomInfo::new("bottle", "Bottle with solution up to its neck"), || bottle().into()),
+    (PhantomInfo::new("tubes", "Tubes of five diameters"), || tubes().into()),
+    (PhantomInfo::new("vials", "Six equal vials"), || vials().into()),
+    (PhantomInfo::new("tumour", "Tumour-like tissue with compartments of oxygen"), tumour),
 ];
 
 /// Part of the sampled half length that a phantom may fill: the filters need some zeros about it.
@@ -47,9 +57,8 @@ fn entry(name: &str) -> Result<Entry<Make>, PhantomError> {
 /// No EPRI phantom has this name.
 pub fn by_name(name: &str, half_extent_mm: f64) -> Result<Phantom, PhantomError> {
     let (info, make) = entry(name)?;
-    let parts = make();
-    let rois = rois(&parts);
-    let usual = Phantom { name: info.name, title: info.title, parts, rois, notices: Vec::new(), size: 1.0 };
+    let Draft { parts, oxygen_torr, rois } = make();
+    let usual = Phantom { name: info.name, title: info.title, parts, oxygen_torr, rois, notices: Vec::new(), size: 1.0 };
     Ok(usual.fitted(half_extent_mm))
 }
 
@@ -104,7 +113,7 @@ fn tubes() -> Vec<Part> {
     ]
 }
 
-/// Returns six equal upright cylinders on a circle, one for each oxygen pressure of [`OXYGEN_TORR`](super::OXYGEN_TORR).
+/// Returns six equal upright cylinders on a circle, one for each oxygen pressure of [`OXYGEN_TORR`].
 fn vials() -> Vec<Part> {
     let vial = |k: usize| {
         let (sin, cos) = (TAU * k as f64 / 6.0).sin_cos();

@@ -6,12 +6,14 @@
 
 mod body;
 mod catalogue;
+mod draft;
 mod oxygen;
 mod simulate;
+mod tumour;
 
 pub use body::{Body, Section};
 pub use catalogue::{by_name, catalogue, find};
-pub use oxygen::{OXYGEN_TORR, OxygenOptions, OxygenScan, noise_gain, simulate_oxygen};
+pub use oxygen::{DELAYS_US, OXYGEN_TORR, OxygenOptions, OxygenScan, noise_gain, simulate_oxygen};
 pub use simulate::{SweepError, SweepOptions, simulate};
 
 use rayon::prelude::*;
@@ -38,6 +40,8 @@ pub struct Phantom {
     pub title: &'static str,
     /// Its parts, which add up.
     pub parts: Vec<Part>,
+    /// Oxygen pressure of each part, torr.
+    pub oxygen_torr: Vec<f64>,
     /// Regions in which it is measured.
     pub rois: Vec<Roi>,
     /// Notices for the user.

@@ -11,12 +11,15 @@ use std::f64::consts::PI;
 
 use super::simulate::{Noise, SweepError, SweepOptions, measured};
 use super::{Part, Phantom};
-use crate::data::{Notice, OxygenCalibration, RelaxationRate, Roi, Study, Sweep, Unit, Volume};
+use crate::data::{Notice, OxygenCalibration, OxygenSeries, RelaxationRate, Roi, Study, Sweep, Unit, Volume};
 use crate::geometry::Grid;
 use crate::task::{Stopped, Task};
 
-/// Oxygen pressures of the parts of a phantom, torr: the first part has the first one, the seventh the first one again.
+/// Usual oxygen pressures of the parts of a phantom, torr: the first part has the first one, the seventh the first one again.
 pub const OXYGEN_TORR: [f64; 6] = [0.0, 5.0, 10.0, 20.0, 40.0, 60.0];
+
+/// Usual delays after the inversion, µs: from a fifth of the shortest T₁ of 0 to 60 torr to five of the longest.
+pub const DELAYS_US: [f64; 8] = [0.4, 0.8, 1.5, 2.6, 4.5, 8.0, 14.0, 30.0];
 
 /// Settings of the oximetry of a phantom.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +42,17 @@ pub struct OxygenScan {
     pub sweeps: Vec<Study<Sweep>>,
     /// True oxygen pressure, torr, the mean over the spins of each voxel; NaN where there are none. `None` without a grid.
     pub truth: Option<Volume>,
+}
+
+impl OxygenScan {
+    /// Returns the sweeps as one study, named after its phantom. (Its images are no pressures: it has no truth.)
+    pub fn into_study(self, title: &str, options: &OxygenOptions) -> Study<OxygenSeries> {
+        let (rois, notices) = self.sweeps.first().map(|study| (study.rois.clone(), study.notices.clone())).unwrap_or_default();
+        let sweeps = self.sweeps.into_iter().map(|study| study.measured);
+        let acquisitions = options.times_us.iter().copied().zip(sweeps).collect();
+        let series = OxygenSeries::spread(acquisitions, options.calibration.clone());
+        Study { rois, notices, ..Study::new(title, series) }
+    }
 }
 
 /// Returns the standard deviation of a voxel over that of a sample, for the default settings of filtered backprojection: filter
@@ -98,15 +112,17 @@ impl Phantom {
 
     /// Returns the same with the oxygen pressure in the names of the regions.
     fn with_oxygen_in_names(&self) -> Self {
-        let named =
-            |((index, roi), po2): ((usize, &Roi), f64)| Roi { name: format!("part {}, {po2} torr", index + 1), ..roi.clone() };
-        Self { rois: self.rois.iter().enumerate().zip(OXYGEN_TORR.into_iter().cycle()).map(named).collect(), ..self.clone() }
+        let named = |(index, roi): (usize, &Roi)| {
+            let po2 = self.weighted(|po2| po2).density_at(roi.centre_mm) / self.density_at(roi.centre_mm);
+            Roi { name: format!("part {}, {po2} torr", index + 1), ..roi.clone() }
+        };
+        Self { rois: self.rois.iter().enumerate().map(named).collect(), ..self.clone() }
     }
 
     /// Returns the same with each density multiplied by a function of the oxygen pressure.
     fn weighted(&self, factor: impl Fn(f64) -> f64) -> Self {
-        let part = |(part, po2): (&Part, f64)| Part { density: part.density * factor(po2), ..part.clone() };
-        Self { parts: self.parts.iter().zip(OXYGEN_TORR.into_iter().cycle()).map(part).collect(), ..self.clone() }
+        let part = |(part, po2): (&Part, &f64)| Part { density: part.density * factor(*po2), ..part.clone() };
+        Self { parts: self.parts.iter().zip(&self.oxygen_torr).map(part).collect(), ..self.clone() }
     }
 
     /// Returns the true oxygen pressure on a grid.

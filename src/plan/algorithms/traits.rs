@@ -12,6 +12,8 @@ pub enum DataKind {
     Pairs,
     /// An EPRI acquisition.
     Sweep,
+    /// Pulse acquisitions at several delays or echo times, for a map of oxygen.
+    Oximetry,
     /// Images of another program.
     Images,
 }
@@ -20,7 +22,7 @@ impl DataKind {
     /// Returns its name in a sentence: "an EPRI acquisition".
     pub fn singular(self) -> &'static str {
         match self {
-            DataKind::Projections | DataKind::Events => self.plural(),
+            DataKind::Projections | DataKind::Events | DataKind::Oximetry => self.plural(),
             DataKind::Pairs => "a crystal-pair histogram",
             DataKind::Sweep => "an EPRI acquisition",
             DataKind::Images => "an image",
@@ -34,6 +36,7 @@ impl DataKind {
             DataKind::Events => "list-mode data",
             DataKind::Pairs => "crystal-pair histograms",
             DataKind::Sweep => "EPRI acquisitions",
+            DataKind::Oximetry => "EPRI acquisitions of pulse oximetry",
             DataKind::Images => "images",
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::acquisition::{Acquisition, ListAcquisition};
-use crate::data::{AttenuationMap, Counts, EventList, ImageSeries, PairCounts};
+use crate::data::{AttenuationMap, Counts, EventList, ImageSeries, OxygenSeries, PairCounts, RelaxationRate};
 use crate::plan::algorithms::registry::AlgorithmChoice;
 use crate::plan::algorithms::traits::{DataKind, Traits};
 use crate::plan::iteration_scheme::IterationScheme;
@@ -25,6 +25,8 @@ pub enum Data {
     Pairs(PairCounts),
     /// An EPRI sweep; while it grows the image grows with it.
     Sweep(Acquisition),
+    /// Pulse acquisitions at several delays or echo times, for a map of oxygen.
+    Oximetry(Arc<OxygenSeries>),
     /// Images of another program, which a run only shows.
     Images(Arc<ImageSeries>),
 }
@@ -37,6 +39,7 @@ impl Data {
             Data::Events { .. } => DataKind::Events,
             Data::Pairs(_) => DataKind::Pairs,
             Data::Sweep(_) => DataKind::Sweep,
+            Data::Oximetry(_) => DataKind::Oximetry,
             Data::Images(_) => DataKind::Images,
         }
     }
@@ -50,6 +53,9 @@ impl Data {
                 is_continuous_wave: sweep.is_continuous_wave(),
                 ..of_kind
             }),
+            Data::Oximetry(series) => {
+                Traits { is_slice: series.sweeps.first().is_some_and(|sweep| sweep.space.is_slice()), ..of_kind }
+            }
             _ => of_kind,
         }
     }
@@ -65,7 +71,7 @@ impl Data {
                 };
                 (ms > 0).then_some(ms as f64 / 1e3)
             }
-            Data::Pairs(_) | Data::Sweep(_) | Data::Images(_) => None,
+            Data::Pairs(_) | Data::Sweep(_) | Data::Oximetry(_) | Data::Images(_) => None,
         }
     }
 
@@ -78,6 +84,10 @@ impl Data {
             Data::Events { growing: Some(_), .. } => IterationScheme::ARRIVING_EVENTS,
             Data::Sweep(_) => IterationScheme::PROJECTIONS,
             Data::Pairs(_) => IterationScheme::DENSITIES,
+            Data::Oximetry(series) => match series.calibration.rate {
+                RelaxationRate::R1 => IterationScheme::DELAYS,
+                RelaxationRate::R2 => IterationScheme::ECHOES,
+            },
             Data::Images(series) => IterationScheme { unit: series.unit(), ..IterationScheme::IMAGES },
         }
     }
@@ -89,6 +99,7 @@ impl Data {
             Data::Events { list, .. } => ("events", list.numbers().num_prompts as f64),
             Data::Pairs(pairs) => ("pairs", pairs.counts.len() as f64),
             Data::Sweep(acquisition) => ("projections", acquisition.num_complete() as f64),
+            Data::Oximetry(series) => ("acquisitions", series.sweeps.len() as f64),
             Data::Images(series) => ("images", series.images.len() as f64),
         }
     }
@@ -127,6 +138,11 @@ impl Data {
         if let Data::Sweep(acquisition) = self { Some(acquisition) } else { None }
     }
 
+    /// Returns the acquisitions of pulse oximetry.
+    pub fn oximetry(&self) -> Option<&Arc<OxygenSeries>> {
+        if let Data::Oximetry(series) = self { Some(series) } else { None }
+    }
+
     /// Returns images of another program.
     pub fn images(&self) -> Option<&Arc<ImageSeries>> {
         if let Data::Images(series) = self { Some(series) } else { None }
@@ -154,6 +170,12 @@ impl From<PairCounts> for Data {
 impl From<ImageSeries> for Data {
     fn from(series: ImageSeries) -> Self {
         Data::Images(Arc::new(series))
+    }
+}
+
+impl From<OxygenSeries> for Data {
+    fn from(series: OxygenSeries) -> Self {
+        Data::Oximetry(Arc::new(series))
     }
 }
 

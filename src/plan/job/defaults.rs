@@ -32,6 +32,7 @@ pub fn default_settings_of(data: &Data) -> Result<RunSettings, SetupError> {
         Data::Events { list, .. } => default_list_settings(list),
         Data::Pairs(pairs) => default_pair_settings(pairs),
         Data::Sweep(acquisition) => acquisition.look(default_sweep_settings),
+        Data::Oximetry(series) => default_sweep_settings(series.sweeps.first().ok_or(SetupProblem::NoProjections)?),
         Data::Images(series) => default_image_settings(series),
     }
 }

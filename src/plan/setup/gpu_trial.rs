@@ -69,7 +69,7 @@ impl<'a> GpuTrial<'a> {
                 of.whole(sweep.num_points as u64);
                 of.whole(sweep.num_complete().max(1).ilog2().into());
             }),
-            Data::Pairs(_) | Data::Images(_) => {}
+            Data::Pairs(_) | Data::Oximetry(_) | Data::Images(_) => {}
         }
         Self { gpu, job, of: of.digits() }
     }
@@ -81,7 +81,7 @@ impl<'a> GpuTrial<'a> {
             Data::Counts(counts) => counts::trial_secs(device, counts, settings),
             Data::Events { list, .. } => events::trial_secs(device, list, settings, task),
             Data::Sweep(acquisition) => sweep::trial_secs(device, acquisition, settings, task),
-            Data::Pairs(_) | Data::Images(_) => Ok(None),
+            Data::Pairs(_) | Data::Oximetry(_) | Data::Images(_) => Ok(None),
         }
     }
 }

@@ -4,6 +4,7 @@ pub mod counts;
 pub mod events;
 mod gpu_trial;
 pub mod images;
+mod oximetry;
 pub mod pairs;
 pub mod prepared;
 pub mod sweep;
@@ -69,7 +70,7 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
                 Some(_) => Vec::new(),
             }
         }
-        Data::Sweep(_) | Data::Events { .. } | Data::Images(_) => Vec::new(),
+        Data::Sweep(_) | Data::Oximetry(_) | Data::Events { .. } | Data::Images(_) => Vec::new(),
     };
     let (automatic, notices_of_trial) = gpu_trial::device_of(cache, &job, task)?;
     let tried = |device| if device == DeviceChoice::Auto { automatic } else { device };
@@ -79,6 +80,7 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
         Data::Sweep(acquisition) => {
             with_cpu_fallback(device, |device| sweep::prepare_on(tried(device), &job, acquisition, task))?
         }
+        Data::Oximetry(series) => with_cpu_fallback(device, |device| oximetry::prepare_on(device, &job, series, task))?,
         Data::Images(series) => (images::prepare(&job, series)?, None),
         Data::Events { list, growing } => {
             let frame = job.settings.frame_ms.clone().map(|frame_ms| list_in_frame(list, frame_ms, task)).transpose();
@@ -113,6 +115,7 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
         Data::Counts(counts) => counts::forecast_on(tried(device), counts, settings, given_back),
         Data::Sweep(acquisition) => sweep::forecast_on(tried(device), acquisition, settings, given_back),
         Data::Pairs(pairs) => pairs::forecast_on(device, pairs, settings, given_back),
+        Data::Oximetry(series) => oximetry::forecast_on(device, series, settings, given_back),
         Data::Images(series) => images::forecast(series, given_back),
         Data::Events { list, growing } => events::forecast_on(tried(device), list, settings, growing.as_ref(), given_back),
     };

@@ -213,7 +213,7 @@ impl StudyMetadata {
             }
             Data::Events { list, .. } => DataMetadata::Events(Box::new(ListModeMetadata::of(list))),
             Data::Sweep(acquisition) => DataMetadata::Sweep(Box::new(acquisition.snapshot())),
-            Data::Pairs(..) | Data::Images(..) => return None,
+            Data::Pairs(..) | Data::Oximetry(..) | Data::Images(..) => return None,
         };
         let Study { title, origin, notices, .. } = study;
         Some(Self { id: 0, title: title.clone(), origin: origin.clone(), notices: notices.clone(), measured, files })

@@ -36,7 +36,8 @@ impl ServerSession {
             if !is_wanted {
                 return Err("stopped: another study was opened, or this one closed".into());
             }
-            let metadata = StudyMetadata::of(&read, files).ok_or("crystal-pair histograms are not reconstructed remotely")?;
+            let metadata = StudyMetadata::of(&read, files)
+                .ok_or_else(|| format!("{} are not reconstructed remotely", read.measured.kind().plural()))?;
             check_size(&metadata)?;
             self.studies.opened(study, Arc::new(read));
             Ok(Box::new(metadata))

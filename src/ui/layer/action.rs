@@ -1,5 +1,6 @@
 //! Actions on the second image.
 
+use super::oxygen_map::OxygenMap;
 use super::second_image::{Display, Registration};
 use crate::ui::widgets::file_task::FileTask;
 
@@ -12,6 +13,8 @@ pub enum LayerAction {
     ShowAttenuation,
     /// Takes the standard deviations of the displayed image between the replicates of its run.
     ShowDeviation,
+    /// Covers the displayed image with a map of pulse oximetry.
+    ShowOxygen(OxygenMap),
     /// Gives up reading it.
     CancelLoading,
     /// Removes it.

@@ -67,8 +67,8 @@ fn image_ui(image: &SecondImage, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     if display != image.display {
         actions.push(LayerAction::Display(Box::new(display)));
     }
-    // Standard deviations lie on the image that they are of.
-    if !image.is_deviation {
+    // Standard deviations and maps lie on the image that they are of.
+    if !image.is_of_run() {
         registration_ui(image, ui, actions);
     }
 }

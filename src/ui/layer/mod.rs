@@ -2,5 +2,6 @@
 
 pub mod action;
 pub mod layer_panel;
+pub mod oxygen_map;
 pub mod second_image;
 pub mod state;

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use nalgebra::{Rotation3, Vector3};
 
+use super::oxygen_map::OxygenMap;
 use crate::data::{
-    AttenuationMap, CompactValues, CompactVolume, ImageSeries, Modality, Placement, RoiMask, SeriesImage, SeriesNames, Volume,
+    AttenuationMap, CompactValues, CompactVolume, ImageSeries, Modality, Placement, RelaxationRate, RoiMask, SeriesImage,
+    SeriesNames, Volume,
 };
 use crate::geometry::{Grid, Point};
 use crate::render::{Palette, VoxelValues};
@@ -110,6 +112,8 @@ pub struct SecondImage {
     pub is_attenuation: bool,
     /// True if it has the standard deviations of the displayed image between replicates.
     pub is_deviation: bool,
+    /// Map of pulse oximetry, if it is one.
+    pub oxygen: Option<OxygenMap>,
     /// Kind, names and position, without the image.
     pub series: ImageSeries,
     /// The image.
@@ -139,7 +143,20 @@ impl SecondImage {
         let (registration, undo) = (Registration::default(), Vec::new());
         let (path, title) = (path.to_owned(), file_name(path));
         let [is_attenuation, is_deviation, is_confirmed] = [false; 3];
-        Self { path, title, is_attenuation, is_deviation, series, volume, display, registration, undo, difference, is_confirmed }
+        Self {
+            path,
+            title,
+            is_attenuation,
+            is_deviation,
+            oxygen: None,
+            series,
+            volume,
+            display,
+            registration,
+            undo,
+            difference,
+            is_confirmed,
+        }
     }
 
     /// Returns the attenuation map of a study, in 1/cm, one hue over the displayed image.
@@ -162,6 +179,26 @@ impl SecondImage {
         (of_image.is_deviation, of_image.display.opacity) = (true, 1.0);
         of_image.display.colouring.window = [0.0, high.max(f32::MIN_POSITIVE)];
         of_image
+    }
+
+    /// Returns a map of pulse oximetry, which hides the image of one time.
+    pub fn of_oxygen(map: OxygenMap, rate: RelaxationRate, volume: Arc<Volume>) -> Self {
+        let modality = Modality::Other(map.name(rate).to_owned());
+        let series = ImageSeries { modality, ..ImageSeries::unnamed(Vec::new(), 1) };
+        let colouring = map.colouring(&volume);
+        let mut of_map = Self::new(Path::new(map.name(rate)), series, CompactVolume::new(volume), None);
+        (of_map.oxygen, of_map.display.opacity, of_map.display.colouring) = (Some(map), 1.0, colouring);
+        of_map
+    }
+
+    /// Returns true if it was computed from the run of the displayed image, on whose voxels it lies.
+    pub fn is_of_run(&self) -> bool {
+        self.is_deviation || self.oxygen.is_some()
+    }
+
+    /// Returns true if it hides the displayed image.
+    pub fn hides(&self) -> bool {
+        self.is_of_run() && self.display.order == LayerOrder::Above && self.display.opacity == 1.0
     }
 
     /// Returns its values for the graphics adapter.
@@ -221,10 +258,12 @@ impl SecondImage {
     pub fn mean_and_sd(&self, grid: &Grid, displayed: Option<&Placement>, mask: &RoiMask) -> Option<[f64; 2]> {
         let [nx, ny, _] = grid.size;
         let position = |voxel: usize| grid.mm_from_voxel([voxel % nx, voxel / nx % ny, voxel / (nx * ny)].map(|at| at as f64));
+        // (Voxels of a map that are not a number were not fitted.)
         let values = mask
             .voxels
             .iter()
-            .filter_map(|(voxel, weight)| Some((f64::from(*weight), self.value_at(displayed, position(*voxel as usize))?)));
+            .filter_map(|(voxel, weight)| Some((f64::from(*weight), self.value_at(displayed, position(*voxel as usize))?)))
+            .filter(|(_, value)| value.is_finite());
         let add =
             |[w, wv, wv2]: [f64; 3], (weight, value): (f64, f64)| [w + weight, wv + weight * value, wv2 + weight * value * value];
         let [weight, sum, squares] = values.fold([0.0; 3], add);

@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::second_image::{Registration, SavedLayer, SecondImage, file_name};
+use super::oxygen_map::OxygenMap;
+use super::second_image::{Display, Registration, SavedLayer, SecondImage, file_name};
 use crate::data::{
-    AttenuationMap, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, RunId, SeriesNames, Volume,
+    AttenuationMap, CompactValues, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, RelaxationRate, Roi,
+    RunId, SeriesNames, Volume,
 };
 use crate::geometry::Grid;
 use crate::io::read_images;
+use crate::session::OxygenImages;
 use crate::task::BackgroundTask;
 use crate::ui::rois::roi_view::SecondNumbers;
 use crate::ui::study::loader::LoadFailure;
@@ -43,12 +46,16 @@ pub struct LayerState {
     pub shows_deviation: bool,
     /// The newest of them that were requested.
     requested_deviation: Option<DeviationKey>,
+    /// Chosen map of a study of pulse oximetry.
+    pub oxygen: OxygenMap,
+    /// Display of each of its maps that was shown before.
+    oxygen_displays: Vec<(OxygenMap, Display)>,
 }
 
 impl LayerState {
     /// Starts reading the first image of a file or a series; calls `wake` at its end.
     pub fn start(&mut self, path: &Path, wake: impl FnOnce() + Send + 'static) {
-        (self.shows_deviation, self.requested_deviation) = (false, None);
+        (self.shows_deviation, self.requested_deviation, self.oxygen) = (false, None, OxygenMap::Signal);
         let of = path.to_owned();
         let read = move |_: &_| {
             let (mut series, notices) = read_images(&of, ImageChoice::Number(1))?;
@@ -85,6 +92,45 @@ impl LayerState {
         self.generation += 1;
     }
 
+    /// Shows the chosen map of pulse oximetry of the displayed run over its image; without maps, or for the image alone, none. A second
+    /// image of another kind stays.
+    pub fn follow_oxygen(&mut self, run: Option<(RelaxationRate, &OxygenImages)>) {
+        if self.loading.is_some() || self.image.as_ref().is_some_and(|image| image.oxygen.is_none()) {
+            return;
+        }
+        let wanted = run.and_then(|(rate, images)| Some((rate, self.oxygen.of(images)?)));
+        let is_shown = |image: &SecondImage| match (image.volume.values(), wanted) {
+            (CompactValues::Float(shown), Some((_, volume))) => image.oxygen == Some(self.oxygen) && Arc::ptr_eq(shown, volume),
+            _ => false,
+        };
+        if self.image.as_ref().map_or(wanted.is_none(), is_shown) {
+            return;
+        }
+        if let Some((map, before)) = self.image.take().and_then(|image| Some((image.oxygen?, image.display))) {
+            self.oxygen_displays.retain(|(of, _)| *of != map);
+            self.oxygen_displays.push((map, before));
+        }
+        self.image = wanted.map(|(rate, volume)| {
+            let mut image = SecondImage::of_oxygen(self.oxygen, rate, Arc::clone(volume));
+            if let Some((_, before)) = self.oxygen_displays.iter().find(|(of, _)| *of == self.oxygen) {
+                let automatic = std::mem::replace(&mut image.display, before.clone()).colouring.window;
+                let colouring = &mut image.display.colouring;
+                colouring.window = if colouring.auto_window { automatic } else { colouring.window };
+            }
+            image
+        });
+        self.generation += 1;
+    }
+
+    /// Takes another display of the second image. A changed window no longer follows the image.
+    pub fn set_display(&mut self, display: Display) {
+        if let Some(image) = &mut self.image {
+            let is_automatic = display.colouring.auto_window && display.colouring.window == image.display.colouring.window;
+            image.display = display;
+            image.display.colouring.auto_window = is_automatic;
+        }
+    }
+
     /// Returns the display of the attenuation map, if it is the second image.
     pub fn shown_attenuation(&self) -> Option<SavedLayer> {
         self.image.as_ref().filter(|image| image.is_attenuation).map(SecondImage::saved)
@@ -104,7 +150,7 @@ impl LayerState {
     /// Returns the state of the second image for a session.
     pub fn saved(&self) -> Option<SavedLayer> {
         let coming = || self.loading.as_ref()?.saved.clone();
-        self.image.as_ref().filter(|image| !image.is_deviation).map(SecondImage::saved).or_else(coming)
+        self.image.as_ref().filter(|image| !image.is_of_run()).map(SecondImage::saved).or_else(coming)
     }
 
     /// Updates the numbers of the regions, after a change.

@@ -7,6 +7,7 @@ pub mod convergence_plot;
 pub mod curve_plot;
 pub mod lesions;
 pub mod model;
+pub mod oxygen_panel;
 pub mod plot_area;
 pub mod plot_options;
 pub mod plots_view;
@@ -57,6 +58,9 @@ pub enum BottomTab {
     Activity,
     /// The projections of an EPRI sweep.
     Sweep,
+    /// Oxygen of pulse oximetry.
+    #[strum(serialize = "pO2")]
+    Oxygen,
     /// A tube of response.
     Tube,
 }
@@ -84,6 +88,7 @@ impl BottomTab {
             BottomTab::Rates => "Coincidences per second",
             BottomTab::Activity => "Time–activity curves: the mean of each region in each frame",
             BottomTab::Tube => "Sensitivity of one bin: a tube of response",
+            BottomTab::Oxygen => "Oxygen pressure of the regions, hypoxic fraction, and the map on the image",
             BottomTab::Sweep => "The projections of the EPRI sweep, measured and filtered",
         }
     }
@@ -94,6 +99,8 @@ impl BottomTab {
 pub struct TabsOf {
     /// True for an EPRI acquisition.
     pub is_sweep: bool,
+    /// True for acquisitions of pulse oximetry.
+    pub is_oximetry: bool,
     /// True for list-mode data.
     pub is_list: bool,
     /// True for a sinogram.
@@ -111,14 +118,15 @@ impl TabsOf {
     pub fn has(self, tab: BottomTab) -> bool {
         match tab {
             BottomTab::Rois | BottomTab::Compare => true,
-            BottomTab::Lesions => !self.is_sweep,
+            BottomTab::Lesions => !(self.is_sweep || self.is_oximetry),
             BottomTab::Time => !self.is_image,
             BottomTab::Model => self.is_sinogram,
             // A sweep has no race, counts have no sweep.
-            BottomTab::Race => !(self.is_sweep || self.is_image),
+            BottomTab::Race => !(self.is_sweep || self.is_oximetry || self.is_image),
             BottomTab::Sweep => self.is_sweep,
+            BottomTab::Oxygen => self.is_oximetry,
             BottomTab::Rates | BottomTab::Activity => self.is_list,
-            BottomTab::Recovery => self.has_hot_spheres && !(self.is_sweep || self.is_image),
+            BottomTab::Recovery => self.has_hot_spheres && !(self.is_sweep || self.is_oximetry || self.is_image),
             BottomTab::Tube => self.has_tubes,
         }
     }

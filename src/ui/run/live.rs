@@ -7,13 +7,14 @@ use super::recovery::LiveRecovery;
 use super::roi_branches::RoiBranches;
 use super::stages::StageLog;
 use super::thinning::limit;
-use crate::data::{Modality, Roi};
+use crate::data::{Modality, RelaxationRate, Roi};
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, IterationScheme, Provenance, StartInfo};
 use crate::recon::{AscentTuning, Explained, RaceReport};
 use crate::session::{
-    Comparison, EndReason, Event, EventKind, IterateReport, PeakLine, PeaksPoint, RunId, RunRecord, RunTable, StepFigures,
+    Comparison, EndReason, Event, EventKind, IterateReport, OxygenImages, OxygenUpdate, PeakLine, PeaksPoint, RunId, RunRecord,
+    RunTable, StepFigures,
 };
 use crate::task::Task;
 
@@ -124,6 +125,8 @@ pub struct LiveRun {
     pub comparisons: BTreeMap<usize, Comparison>,
     /// Peaks along the line of the profile.
     pub peaks: Peaks,
+    /// Maps of oxygen of the images so far.
+    pub oxygen: Option<OxygenUpdate>,
     /// Recovery coefficients of the NEMA spheres.
     pub recovery: LiveRecovery,
     /// Marks, each with the number of complete steps at that time.
@@ -178,6 +181,12 @@ impl LiveRun {
         self.info.as_ref()?.job.data().images().map(|series| &series.modality)
     }
 
+    /// Returns the maps of oxygen of the newest image, and their relaxation rate.
+    pub fn oxygen_maps(&self) -> Option<(RelaxationRate, &OxygenImages)> {
+        let series = self.info.as_ref()?.job.data().oximetry()?;
+        Some((series.calibration.rate, self.oxygen.as_ref()?.maps.as_ref().ok()?))
+    }
+
     /// True if any iterate was measured.
     pub fn is_measured(&self) -> bool {
         self.last.is_some()
@@ -225,6 +234,7 @@ impl LiveRun {
                 limit(&mut self.comparisons, |_| false);
             }
             EventKind::Deviation(_) | EventKind::Radicals(_) => {}
+            EventKind::Oxygen(update) => self.oxygen = Some((**update).clone()),
             EventKind::Profiled { line, points } => self.peaks.add(*line, points),
             EventKind::Recovered { query, points } => self.recovery.add(*query, points),
             EventKind::Explained { subiteration, explained } => {

@@ -9,7 +9,8 @@ use crate::io::{FileKind, foreign};
 use crate::text::either;
 
 /// Contents of files that are studies.
-pub const STUDIES: [Content; 5] = [Content::Projections, Content::ListMode, Content::Sweep, Content::Pairs, Content::Image];
+pub const STUDIES: [Content; 6] =
+    [Content::Projections, Content::ListMode, Content::Sweep, Content::Oximetry, Content::Pairs, Content::Image];
 
 /// Describes the files that are studies.
 pub fn studies() -> String {

@@ -58,6 +58,11 @@ impl From<StudyError> for LoadFailure {
 /// Seed of the simulated photons.
 const PHOTON_SEED: u64 = 1;
 
+/// Calibration of simulated pulse oximetry, its samples of a projection, and their extent, mm.
+const OXYGEN_CALIBRATION: &str = "ox071-pbs";
+const OXYGEN_SIDE: usize = 64;
+const OXYGEN_EXTENT_MM: f64 = 40.0;
+
 /// Study that was read or simulated.
 pub struct Loaded {
     /// The study.
@@ -197,6 +202,7 @@ fn simulate(phantom: &str, measured: &Measured, task: &Task) -> Result<(Study<Da
             let sweep = simulate_sweep(phantom, noise_fraction, task)?;
             (sweep.map(|sweep| Data::Sweep(Acquisition::complete(sweep))), None)
         }
+        Measured::Oxygen { snr } => (simulate_oxygen(phantom, snr, task)?, None),
     })
 }
 
@@ -207,4 +213,20 @@ fn simulate_sweep(phantom: &str, noise_fraction: f64, task: &Task) -> Result<Stu
     let options = epri::SweepOptions { truth_grid: Some(grid), ..options };
     let phantom = epri::by_name(phantom, options.half_extent_mm()).map_err(|error| error.to_string())?;
     epri::simulate(&phantom, &options, task).map_err(|error| error.to_string())
+}
+
+/// Simulates pulse oximetry of a phantom after inversions.
+fn simulate_oxygen(phantom: &str, snr: f64, task: &Task) -> Result<Study<Data>, String> {
+    let calibration = io::oxygen::find(OXYGEN_CALIBRATION).ok_or("the calibration of the built-in study is missing")?;
+    let options = epri::SweepOptions {
+        num_points: OXYGEN_SIDE,
+        step_mm: OXYGEN_EXTENT_MM / OXYGEN_SIDE as f64,
+        order: Order::Spaced,
+        ..epri::SweepOptions::default()
+    };
+    let phantom = epri::by_name(phantom, options.half_extent_mm()).map_err(|error| error.to_string())?;
+    let times_us = epri::DELAYS_US.to_vec();
+    let oxygen = epri::OxygenOptions { calibration: calibration.clone(), times_us, inversion: 0.9, snr: Some(snr) };
+    let scan = epri::simulate_oxygen(&phantom, &options, &oxygen, task).map_err(|error| error.to_string())?;
+    Ok(scan.into_study(phantom.title, &oxygen).map(Data::from))
 }

@@ -51,6 +51,11 @@ pub enum Measured {
         /// Standard deviation of the noise as a fraction of the largest sample.
         noise_fraction: f64,
     },
+    /// Pulse projections at several delays after an inversion.
+    Oxygen {
+        /// Signal-to-noise ratio of a voxel in the fully recovered image.
+        snr: f64,
+    },
 }
 
 /// Image of the Discovery STE's studies, voxels along x, y, z.
@@ -80,7 +85,7 @@ const fn epri(title: &'static str, phantom: &'static str, noise_fraction: f64) -
 }
 
 /// Built-in studies. The first one is the default, the last one the smallest.
-pub const BUILT_IN: [BuiltIn; 13] = [
+pub const BUILT_IN: [BuiltIn; 14] = [
     ste("NEMA image quality 2001, Discovery STE", "nema-iq-2001", 1e8, false, 0.0),
     ste("NEMA image quality 2001 with attenuation and scatter", "nema-iq-2001", 1e8, true, 0.3),
     ste("NEMA image quality 2018 (six hot spheres)", "nema-iq-2018", 1e8, false, 0.0),
@@ -93,6 +98,7 @@ pub const BUILT_IN: [BuiltIn; 13] = [
     ring("prt-1", "Points and lines, CTI PRT-1", "points", 1e6),
     epri("EPRI: bottle, 208 projections", "bottle", 0.0),
     epri("EPRI: tubes, 208 projections with noise", "tubes", 0.005),
+    BuiltIn { title: "Oxygen: tumour-like", phantom: "tumour", measured: Measured::Oxygen { snr: 50.0 } },
     ring("small", "Small cylinder, small ring", "cylinder", 2e6),
 ];
 

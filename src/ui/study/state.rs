@@ -10,6 +10,7 @@ use super::list_form::ListForm;
 use super::loader::Loading;
 use super::open::open_images::{ImageChanges, OpenImages};
 use super::open::open_list::OpenList;
+use super::open::open_oximetry::OpenOximetry;
 use super::open::open_pairs::OpenPairs;
 use super::open::open_study::{OpenData, OpenStudy};
 use super::open::open_sweep::OpenSweep;
@@ -81,6 +82,11 @@ impl StudyState {
     /// Returns the open EPRI acquisition for changes.
     pub fn sweep_mut(&mut self) -> Option<&mut OpenSweep> {
         self.open.as_mut().and_then(OpenStudy::sweep_mut)
+    }
+
+    /// Returns the open acquisitions of pulse oximetry.
+    pub fn oximetry(&self) -> Option<&OpenOximetry> {
+        self.open.as_ref().and_then(OpenStudy::oximetry)
     }
 
     /// Returns the open images of another program.

@@ -71,7 +71,7 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
         }
         Some(OpenData::Sweep(open)) => sweep_feed_ui(open, ui, actions),
         Some(OpenData::Images(open)) => image_ui(open, ui, actions),
-        Some(OpenData::Pairs(_)) | None => {}
+        Some(OpenData::Pairs(_) | OpenData::Oximetry(_)) | None => {}
     }
     if let Some(Notice { severity, text }) = &view.map_cover {
         let colours = theme::colours(ui.visuals());

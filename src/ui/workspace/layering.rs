@@ -8,6 +8,7 @@ use crate::data::{AttenuationMap, ImageSpace, Modality, Notice, Placement, Serie
 use crate::render::{Palette, VolumeSlot};
 use crate::session::{Control, DeviationUpdate};
 use crate::ui::layer::action::LayerAction;
+use crate::ui::layer::oxygen_map::OxygenMap;
 use crate::ui::layer::second_image::{SavedLayer, SecondImage};
 use crate::ui::slices::slice_paint;
 use crate::ui::widgets::format;
@@ -22,13 +23,21 @@ impl App {
                 self.layer.clear();
                 self.layer.shows_deviation = true;
             }
+            LayerAction::ShowOxygen(map) => {
+                if self.layer.image.as_ref().is_some_and(|image| image.oxygen.is_none()) {
+                    self.layer.clear();
+                }
+                self.layer.cancel();
+                self.layer.oxygen = map;
+            }
             LayerAction::CancelLoading => self.layer.cancel(),
             LayerAction::Remove => {
                 self.layer.clear();
+                self.layer.oxygen = OxygenMap::Signal;
                 self.runs.active_mut().colouring.auto_palette = true;
             }
             LayerAction::Confirm => self.with_layer(|image| image.is_confirmed = true),
-            LayerAction::Display(display) => self.with_layer(|image| image.display = *display),
+            LayerAction::Display(display) => self.layer.set_display(*display),
             LayerAction::Register(registration) => self.with_layer(|image| image.register(registration)),
             LayerAction::UndoRegistration => {
                 self.with_layer(|image| image.registration = image.undo.pop().unwrap_or(image.registration));
@@ -76,6 +85,14 @@ impl App {
         if let Some(volume) = update.volume.filter(|_| self.layer.shows_deviation) {
             self.layer.show_deviation(volume);
         }
+    }
+
+    /// Shows the chosen map of pulse oximetry of the displayed run.
+    pub(super) fn follow_oxygen(&mut self) {
+        let run = self.runs.active();
+        // An earlier image is shown without the map of all.
+        let maps = run.live.oxygen_maps().filter(|_| !run.shown.is_past());
+        self.layer.follow_oxygen(maps);
     }
 
     fn with_layer(&mut self, change: impl FnOnce(&mut SecondImage)) {
@@ -144,6 +161,9 @@ impl App {
     pub(super) fn layer_text(&self, point: [f64; 3]) -> Option<String> {
         let image = self.drawn_layer()?;
         let value = image.value_at(self.placement(), point)?;
+        if value.is_nan() {
+            return Some(format!("{} not fitted", image.series.modality.name()));
+        }
         Some(format!("{} {} {}", image.series.modality.name(), format::value(value), image.volume.unit.label()))
     }
 }

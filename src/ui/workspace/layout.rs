@@ -14,6 +14,7 @@ use super::panes::panes_ui::{PaneAction, PaneContent, panes_ui};
 use super::persistence::unsaved_changes::unsaved_ui;
 use super::series_chooser::series_chooser_ui;
 use super::status::{StatusView, status_ui};
+use crate::data::ValueScale;
 use crate::plan::IterationScheme;
 use crate::session::StopRule;
 use crate::ui::layer::layer_panel::blend_ui;
@@ -296,7 +297,13 @@ impl App {
                 ui.set_min_size(size);
                 hovered = summed(actions, Action::View, |actions| slices_ui(&slices, ui, actions));
             });
-            bar_help = summed(actions, Action::View, |actions| colour_bar_ui(&toolbar, ui, actions));
+            // An image that hides the displayed one has its own bar.
+            let hiding = slices.layer.filter(|image| image.hides() && beside.is_none());
+            let colouring = hiding.map_or(toolbar.colouring, |image| &image.display.colouring);
+            let scale = hiding.map_or(toolbar.scale, |image| ValueScale::own(image.volume.unit));
+            let has_own_window = toolbar.has_own_window || hiding.is_some();
+            let bar = ToolbarView { colouring, scale, has_own_window, ..toolbar };
+            bar_help = summed(actions, Action::View, |actions| colour_bar_ui(&bar, ui, actions));
         });
         let made = self.run().provenance_words();
         ui.add(egui::Label::new(egui::RichText::new(made).small()).truncate());

@@ -182,6 +182,9 @@ impl App {
         if open.sweep().is_some() {
             self.panes.show(Pane::Table(BottomTab::Sweep));
         }
+        if open.oximetry().is_some() {
+            self.panes.show(Pane::Table(BottomTab::Oxygen));
+        }
         self.study.open = Some(open);
         notices
     }

@@ -44,6 +44,7 @@ impl App {
         self.receive_feed(ctx);
         self.receive_events(ctx);
         self.request_deviation();
+        self.follow_oxygen();
         while let Some(frame) = self.session.take_frame() {
             self.receive_frame(frame);
         }
@@ -109,7 +110,7 @@ impl App {
                 EventKind::Started(info) => self.take_simulations_of_run(&info),
                 EventKind::RuleMet(text) => self.notify(ctx, Notice::info(text)),
                 EventKind::Deviation(update) => self.receive_deviation(update),
-                EventKind::Radicals(_) => {}
+                EventKind::Radicals(_) | EventKind::Oxygen(_) => {}
                 EventKind::Failed(problem) => self.notify(ctx, Notice::error(problem.text)),
                 _ => {}
             }

@@ -13,6 +13,7 @@ use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
 use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
 use crate::ui::plots::lesions::lesion_panel::lesions_ui;
 use crate::ui::plots::model::model_panel::model_ui;
+use crate::ui::plots::oxygen_panel::{OxygenView, oxygen_ui};
 use crate::ui::plots::plot_area::plot_ui;
 use crate::ui::plots::plot_options::PlotKind;
 use crate::ui::plots::plots_view::{KeptCurves, PlotsView};
@@ -93,7 +94,8 @@ impl App {
         let has_hot_spheres =
             self.rois.document.rois.iter().filter(|roi| roi.role == RoiRole::Hot).count() >= SPHERE_DIAMETERS_MM.len();
         let is_image = self.study.images().is_some();
-        TabsOf { is_sweep, is_list, is_sinogram: counts.is_some(), is_image, has_hot_spheres, has_tubes }
+        let is_oximetry = self.study.oximetry().is_some();
+        TabsOf { is_sweep, is_oximetry, is_list, is_sinogram: counts.is_some(), is_image, has_hot_spheres, has_tubes }
     }
 
     fn plots_view(&self) -> PlotsView<'_> {
@@ -153,6 +155,17 @@ impl App {
             BottomTab::Sweep => self.study.sweep().into_iter().for_each(|open| {
                 let is_filtered = run.forms.settings.algorithm != AlgorithmChoice::TV;
                 summed(actions, Action::Study, |actions| sweep_panel_ui(open, is_filtered, ui, actions));
+            }),
+            BottomTab::Oxygen => self.study.oximetry().into_iter().for_each(|open| {
+                let view = OxygenView {
+                    series: &open.series,
+                    num_images: run.live.progress().0,
+                    update: run.live.oxygen.as_ref(),
+                    map: self.layer.oxygen,
+                    rois: &self.rois.document.rois,
+                    selected: self.rois.selected,
+                };
+                summed(actions, Action::Layer, |actions| oxygen_ui(&view, ui, actions));
             }),
             BottomTab::Tube => match self.study.tubes() {
                 Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::data::{Counts, Frames, Psf, SweepSpace, TofBins};
+use crate::data::{Counts, Frames, Psf, Sweep, SweepSpace, TofBins};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, grid_about_zero};
 use crate::plan::{
@@ -86,19 +86,22 @@ impl Bounds {
     fn of(data: &Data) -> Self {
         let tof = data.counts().and_then(Counts::tof_bins);
         let of_traits = Self { traits: data.traits(), tof, duration_secs: data.duration_secs(None), ..Self::default() };
-        data.sweep().map_or(of_traits, |acquisition| {
-            acquisition.look(|sweep| Self {
-                space: sweep.space,
-                samples_mm: sweep.extent_mm(),
-                field_of_view_mm: sweep.facts.field_of_view_mm,
-                ..of_traits
-            })
-        })
+        let of_sweep = |sweep: &Sweep| Self {
+            space: sweep.space,
+            samples_mm: sweep.extent_mm(),
+            field_of_view_mm: sweep.facts.field_of_view_mm,
+            ..of_traits
+        };
+        match data {
+            Data::Sweep(acquisition) => acquisition.look(of_sweep),
+            Data::Oximetry(series) => series.sweeps.first().map_or(of_traits, of_sweep),
+            _ => of_traits,
+        }
     }
 
-    /// True if the study is an EPRI acquisition.
+    /// True if the study is an EPRI acquisition, or several of pulse oximetry.
     pub fn is_sweep(&self) -> bool {
-        self.traits.kind == DataKind::Sweep
+        matches!(self.traits.kind, DataKind::Sweep | DataKind::Oximetry)
     }
 }
 

@@ -32,7 +32,7 @@ pub fn variations(
     if let Some(open) = study.counts() {
         all.push(projectors(forms, open.scanner_of_tubes().is_ok()));
     }
-    if kind == DataKind::Sweep {
+    if matches!(kind, DataKind::Sweep | DataKind::Oximetry) {
         all = vec![choices_of(&FILTER, forms)];
     }
     all.push(on_devices(forms, devices));

@@ -2,6 +2,7 @@
 
 pub mod open_images;
 pub mod open_list;
+pub mod open_oximetry;
 pub mod open_pairs;
 pub mod open_study;
 pub mod open_sweep;

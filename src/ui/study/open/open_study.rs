@@ -7,6 +7,7 @@ use strum::VariantArray as _;
 
 use super::open_images::OpenImages;
 use super::open_list::{Following, OpenList};
+use super::open_oximetry::OpenOximetry;
 use super::open_pairs::OpenPairs;
 use super::open_sweep::{Arrivals, OpenSweep};
 use super::open_tubes::OpenTubes;
@@ -43,6 +44,8 @@ pub enum OpenData {
     Events(Box<OpenList>),
     /// EPRI acquisition.
     Sweep(Box<OpenSweep>),
+    /// Acquisitions of pulse oximetry.
+    Oximetry(Box<OpenOximetry>),
     /// Images of another program.
     Images(Box<OpenImages>),
 }
@@ -98,6 +101,10 @@ impl OpenStudy {
                 let path = files.map(|files| files.measured().to_owned());
                 OpenData::Images(Box::new(OpenImages::new(Arc::clone(series), path)))
             }
+            (Data::Oximetry(series), files) => {
+                let (series, path) = (Arc::clone(series), files.map(|files| files.measured().to_owned()));
+                OpenData::Oximetry(Box::new(OpenOximetry { series, path }))
+            }
             (Data::Sweep(acquisition), files) => {
                 let files = files.and_then(|files| if let StudyFiles::Sweep(files) = files { Some(files) } else { None });
                 OpenData::Sweep(Box::new(OpenSweep::new(acquisition.clone(), files)))
@@ -147,7 +154,7 @@ impl OpenStudy {
             // The requirement of growing list-mode data changes at each doubling.
             OpenData::Events(open) if open.following.is_some() => Some(open.counted.num_prompts.next_power_of_two()),
             OpenData::Sweep(open) => Some(open.acquisition.num_complete()),
-            OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) | OpenData::Images(_) => None,
+            OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) | OpenData::Oximetry(_) | OpenData::Images(_) => None,
         }
     }
 
@@ -158,6 +165,7 @@ impl OpenStudy {
             OpenData::Pairs(open) => pair_facts(open),
             OpenData::Events(open) => list_facts(open),
             OpenData::Sweep(open) => sweep_facts(open),
+            OpenData::Oximetry(open) => open.facts(),
             OpenData::Images(open) => image_facts(open),
         }
     }
@@ -168,6 +176,7 @@ impl OpenStudy {
             OpenData::Counts(open) => open.files.as_ref().map(|files| &*files.measured),
             OpenData::Events(open) => Some(&open.files.list),
             OpenData::Sweep(open) => open.files.as_ref().map(|files| &*files.projections),
+            OpenData::Oximetry(open) => open.path.as_deref(),
             OpenData::Images(open) => open.path.as_deref(),
             OpenData::Pairs(_) => None,
         }
@@ -197,6 +206,7 @@ impl OpenStudy {
         match &self.data {
             OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) | OpenData::Images(_) => ImageAxes::PATIENT,
             OpenData::Sweep(open) => ImageAxes::of(open.space()),
+            OpenData::Oximetry(open) => ImageAxes::of(open.space()),
         }
     }
 
@@ -204,7 +214,7 @@ impl OpenStudy {
     pub fn num_fitted(&self) -> usize {
         match &self.data {
             OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) => 2,
-            OpenData::Sweep(_) => self.axes().shown().len(),
+            OpenData::Sweep(_) | OpenData::Oximetry(_) => self.axes().shown().len(),
             OpenData::Images(_) => 3,
         }
     }
@@ -214,7 +224,7 @@ impl OpenStudy {
         match &self.data {
             OpenData::Counts(_) | OpenData::Events(_) => Accumulation::OF_LINES,
             OpenData::Pairs(_) => Accumulation::VARIANTS,
-            OpenData::Sweep(_) | OpenData::Images(_) => &[],
+            OpenData::Sweep(_) | OpenData::Oximetry(_) | OpenData::Images(_) => &[],
         }
     }
 
@@ -223,7 +233,7 @@ impl OpenStudy {
         match &self.data {
             OpenData::Pairs(_) => "the matrix",
             OpenData::Events(_) => "the sensitivity",
-            OpenData::Counts(_) | OpenData::Sweep(_) | OpenData::Images(_) => "tubes",
+            OpenData::Counts(_) | OpenData::Sweep(_) | OpenData::Oximetry(_) | OpenData::Images(_) => "tubes",
         }
     }
 }
@@ -252,6 +262,7 @@ open_data! {
     Pairs(OpenPairs): pairs, pairs_mut;
     Events(OpenList): list, list_mut;
     Sweep(OpenSweep): sweep, sweep_mut;
+    Oximetry(OpenOximetry): oximetry, oximetry_mut;
     Images(OpenImages): images, images_mut;
 }
 

@@ -1,11 +1,15 @@
 //! Provenance of the displayed image, as text below the slices and in files next to saved ones.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use egui::Context;
 
+use crate::data::Volume;
 use crate::io::check_image_unit;
-use crate::plan::Provenance;
+use crate::measure::oximetry::MASK_FRACTION;
+use crate::plan::{ImageKind, OximetryRecord, Provenance};
+use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::app::App;
 
@@ -20,15 +24,23 @@ impl App {
     /// # Errors
     /// No image is displayed. A notice reports later failures.
     pub(in crate::ui) fn save_image(&mut self, ctx: &Context, path: &Path) -> Result<(), String> {
-        let (Some(volume), Some(mut provenance)) = (self.run().shown.image().cloned(), self.provenance()) else {
+        let (Some(mut volume), Some(mut provenance)) = (self.run().shown.image().cloned(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
         };
+        let map = self.covering_map();
+        let is_map = map.is_some();
+        if let Some((of_map, oximetry)) = map {
+            volume = of_map;
+            provenance.data.title = self.study.open.as_ref().map_or_else(String::new, |open| open.title().to_owned());
+            (provenance.made, provenance.oximetry) = (ImageKind::Oximetry, Some(oximetry));
+            (provenance.progress, provenance.post_filter_fwhm_mm) = (None, None);
+        }
         let open = self.study.images();
         if let (Some(pet), Some(scan)) = (&mut provenance.pet, open.and_then(|open| open.pet.clone())) {
             pet.scan = scan;
         }
         let (context, provenance) = (self.context_to_write(), self.record_to_write(provenance));
-        let conversion = self.conversion_shown();
+        let conversion = self.conversion_shown().filter(|_| !is_map);
         let unit = conversion.map_or(volume.unit, |scale| scale.unit);
         check_image_unit(path, unit, provenance.pet.as_ref()).map_err(|error| error.to_string())?;
         self.write_in_background(ctx, FileTask::SaveImage, path, move |path| {
@@ -43,6 +55,26 @@ impl App {
             Ok(notice.into_iter().collect())
         });
         Ok(())
+    }
+
+    /// Returns the map of pulse oximetry that hides the displayed image, and its making.
+    fn covering_map(&self) -> Option<(Arc<Volume>, OximetryRecord)> {
+        let map = self.drawn_layer().filter(|image| image.hides())?.oxygen?;
+        let (live, open) = (&self.run().live, self.study.oximetry()?);
+        let update = live.oxygen.as_ref()?;
+        let times_us: Vec<f64> = open.series.times_us.iter().take(update.num_images).copied().collect();
+        let record = OximetryRecord {
+            images: times_us
+                .iter()
+                .map(|time| format!("{}, {time} µs", self.study.open.as_ref().map_or("", OpenStudy::title)))
+                .collect(),
+            times_us,
+            calibration: open.series.calibration.clone(),
+            mask_fraction: MASK_FRACTION,
+            iterations: Vec::new(),
+            draws: None,
+        };
+        Some((Arc::clone(map.of(update.maps.as_ref().ok()?)?), record))
     }
 
     /// Writes the provenance record of a table of the run's numbers: of the displayed image if it belongs to the run, else of

@@ -1,0 +1,74 @@
+//! Settings and pulse acquisitions at several times become reconstructions one after another, each as that of a single acquisition.
+
+use std::sync::Arc;
+
+use super::prepared::Prepared;
+use super::sweep;
+use crate::coded::PassedOn;
+use crate::data::{OxygenSeries, Sweep};
+use crate::geometry::Grid;
+use crate::plan::device::choice::DeviceChoice;
+use crate::plan::device::memory::{DeviceMemory, Forecast};
+use crate::plan::error::SetupError;
+use crate::plan::job::Job;
+use crate::plan::job::acquisition::Acquisition;
+use crate::plan::job::settings::RunSettings;
+use crate::plan::problem::SetupProblem;
+use crate::recon::{PulseOximetry, ReconError};
+use crate::task::Task;
+
+/// Makes the algorithm that reconstructs the acquisitions on one device.
+pub(in crate::plan) fn prepare_on(
+    device: DeviceChoice,
+    job: &Job,
+    series: &Arc<OxygenSeries>,
+    task: &Task,
+) -> Result<Prepared, SetupError> {
+    let Prepared { algorithm, mut info, notices, .. } = prepare_one(device, job, series, 0, task)?;
+    let of_next = (job.clone(), Arc::clone(series));
+    let make = move |index: usize| {
+        let (job, series) = &of_next;
+        let prepared = prepare_one(device, job, series, index, &Task::new());
+        prepared.map(|prepared| prepared.algorithm).map_err(|error| match error {
+            SetupError::Recon(error) => error,
+            error => ReconError::Setup(PassedOn::of(&error)),
+        })
+    };
+    let grid = &job.settings.grid;
+    let algorithm = PulseOximetry::new(Arc::clone(series), grid.clone(), algorithm, Box::new(make))?;
+    info.num_subsets = series.sweeps.len();
+    info.estimate.memory_bytes += bytes_of_maps(series, grid);
+    Ok(Prepared { algorithm: Box::new(algorithm), info, notices, num_taken: 0 })
+}
+
+/// Makes the algorithm of one of the acquisitions.
+fn prepare_one(
+    device: DeviceChoice,
+    job: &Job,
+    series: &OxygenSeries,
+    index: usize,
+    task: &Task,
+) -> Result<Prepared, SetupError> {
+    sweep::prepare_on(device, job, &acquisition(series, index)?, task)
+}
+
+/// Returns the memory forecast of a run on one device: that of its first acquisition, the images and the maps.
+pub(in crate::plan) fn forecast_on(
+    device: DeviceChoice,
+    series: &OxygenSeries,
+    settings: &RunSettings,
+    given_back: &[DeviceMemory],
+) -> Result<Forecast, SetupError> {
+    let forecast = sweep::forecast_on(device, &acquisition(series, 0)?, settings, given_back)?;
+    Ok(Forecast { memory_bytes: forecast.memory_bytes + bytes_of_maps(series, &settings.grid), ..forecast })
+}
+
+fn acquisition(series: &OxygenSeries, index: usize) -> Result<Acquisition, SetupProblem> {
+    let sweep: &Sweep = series.sweeps.get(index).ok_or(SetupProblem::NoProjections)?;
+    Ok(Acquisition::complete(sweep.clone()))
+}
+
+/// Returns the bytes of the images, the fits and the maps, in the memory of the computer.
+fn bytes_of_maps(series: &OxygenSeries, grid: &Grid) -> u64 {
+    (4 * series.sweeps.len() as u64 + PulseOximetry::BYTES_PER_FIT) * grid.num_voxels() as u64
+}

@@ -1,0 +1,172 @@
+//! Tab of pulse oximetry: choice of the map, figures of the regions, masked voxels, histogram of the oxygen pressure.
+
+use egui::{RichText, ScrollArea, Ui};
+use egui_plot::{Bar, BarChart, LineStyle, VLine};
+use strum::VariantArray as _;
+
+use crate::data::{OxygenSeries, Roi};
+use crate::measure::oximetry::{FitCounts, HYPOXIC_TORR, OxygenFigures, OxygenHistogram};
+use crate::session::OxygenUpdate;
+use crate::text::counted;
+use crate::ui::layer::action::LayerAction;
+use crate::ui::layer::oxygen_map::OxygenMap;
+use crate::ui::widgets::format;
+use crate::ui::widgets::plot::{self, plot};
+use crate::ui::widgets::theme;
+
+/// Width of the figures, points.
+const FIGURES_WIDTH: f32 = 400.0;
+
+/// Name of the row of all voxels.
+const ALL: &str = "all fitted voxels";
+
+/// Columns of the table, with their tooltips.
+const COLUMNS: [(&str, &str); 5] = [
+    ("Median", "Median oxygen pressure of the voxels, torr; 1 torr = 1 mmHg"),
+    ("σ", "Noise of one voxel: median of the standard deviations of single voxels, torr, from the residuals of the fits"),
+    ("SD", "Standard deviation between the voxels, torr"),
+    ("HF10, %", "Hypoxic fraction: voxels of at most 10 torr"),
+    ("voxels", "Voxels with an oxygen pressure"),
+];
+
+/// Input of the tab.
+pub struct OxygenView<'a> {
+    /// Acquisitions of the study.
+    pub series: &'a OxygenSeries,
+    /// Number of reconstructed images.
+    pub num_images: usize,
+    /// Newest maps.
+    pub update: Option<&'a OxygenUpdate>,
+    /// Chosen map.
+    pub map: OxygenMap,
+    /// Regions.
+    pub rois: &'a [Roi],
+    /// Selected region.
+    pub selected: Option<usize>,
+}
+
+impl<'a> OxygenView<'a> {
+    /// Returns the figures of a region, of those that were measured.
+    fn of_region(&self, index: usize) -> Option<&'a OxygenFigures> {
+        self.update?.regions.get(index)?.as_ref()
+    }
+
+    /// Returns name and figures of the region of the histogram: the selected one, else all voxels.
+    fn of_histogram(&self) -> Option<(&'a str, &'a OxygenFigures)> {
+        let selected = self.selected.and_then(|index| Some((self.rois.get(index)?.name.as_str(), self.of_region(index)?)));
+        selected.or_else(|| Some((ALL, self.update?.all.as_ref()?)))
+    }
+
+    /// Describes the progress: "3 of 8 delays: 30, 0.4, 2.6 µs".
+    fn progress(&self) -> String {
+        let times: Vec<String> = self.series.times_us.iter().take(self.num_images).map(f64::to_string).collect();
+        let all = counted(self.series.times_us.len(), self.series.time_name());
+        if times.is_empty() { format!("0 of {all}") } else { format!("{} of {all}: {} µs", times.len(), times.join(", ")) }
+    }
+}
+
+/// Draws the tab.
+pub fn oxygen_ui(view: &OxygenView, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
+    ui.horizontal_top(|ui| {
+        let size = egui::vec2(FIGURES_WIDTH.min(0.7 * ui.available_width()), ui.available_height());
+        ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
+            ui.set_width(size.x);
+            ScrollArea::both().id_salt("oxygen").auto_shrink([false, false]).show(ui, |ui| {
+                map_ui(view, ui, actions);
+                ui.label(RichText::new(view.progress()).small());
+                match view.update.map(|update| &update.maps) {
+                    Some(Ok(maps)) => {
+                        table_ui(view, ui);
+                        counts_ui(&maps.counts, ui);
+                    }
+                    Some(Err(reason)) => _ = ui.add(egui::Label::new(format!("No map yet: {reason}.")).wrap()),
+                    None => _ = ui.label(RichText::new("The map begins with the first images of the run.").weak()),
+                }
+            });
+        });
+        if let Some((name, figures)) = view.of_histogram() {
+            histogram_ui(name, &figures.histogram, ui);
+        }
+    });
+}
+
+/// Draws the choice of the map.
+fn map_ui(view: &OxygenView, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
+    let rate = view.series.calibration.rate;
+    let maps = view.update.and_then(|update| update.maps.as_ref().ok());
+    ui.horizontal_wrapped(|ui| {
+        ui.label("Map");
+        for &map in OxygenMap::VARIANTS {
+            let exists = map == OxygenMap::Signal || maps.is_some_and(|maps| map.of(maps).is_some());
+            let button = egui::Button::selectable(view.map == map, map.name(rate));
+            if ui.add_enabled(exists, button).on_hover_text(map.help()).clicked() {
+                actions.push(LayerAction::ShowOxygen(map));
+            }
+        }
+    });
+}
+
+fn table_ui(view: &OxygenView, ui: &mut Ui) {
+    egui::Grid::new("oxygen of regions")
+        .num_columns(1 + COLUMNS.len())
+        .striped(true)
+        .min_col_width(0.0)
+        .min_row_height(0.0)
+        .spacing([7.0, 3.0])
+        .show(ui, |ui| {
+            ui.label(RichText::new("pO2, torr").small().strong()).on_hover_text("Oxygen pressure; 1 torr = 1 mmHg");
+            for (title, help) in COLUMNS {
+                ui.label(RichText::new(title).small().strong()).on_hover_text(help);
+            }
+            ui.end_row();
+            row_ui(ALL, view.update.and_then(|update| update.all.as_ref()), ui);
+            for (index, roi) in view.rois.iter().enumerate() {
+                row_ui(&roi.name, view.of_region(index), ui);
+            }
+        });
+}
+
+fn row_ui(name: &str, figures: Option<&OxygenFigures>, ui: &mut Ui) {
+    ui.label(name);
+    match figures {
+        Some(OxygenFigures { stats, voxel_sd_torr, .. }) => {
+            let torr = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
+            let median = ui.label(RichText::new(torr(Some(stats.median_torr))).strong());
+            plot::name(&median, &format!("Median pO2 of {name}: {:.1} torr", stats.median_torr));
+            ui.label(torr(*voxel_sd_torr));
+            ui.label(torr(stats.sd_torr));
+            ui.label(format!("{:.1}", 100.0 * stats.hypoxic_fraction));
+            ui.label(format::count(stats.num_voxels as f64));
+        }
+        None => ["–"; 4].into_iter().chain(["0"]).for_each(|text| _ = ui.label(text)),
+    }
+    ui.end_row();
+}
+
+/// Draws the numbers of fitted and masked voxels.
+fn counts_ui(counts: &FitCounts, ui: &mut Ui) {
+    let number = |num: usize| format::count(num as f64);
+    let masked: Vec<String> = counts.masked().map(|(num, cause)| format!("{} {cause}", number(num))).collect();
+    let masked = if masked.is_empty() { String::new() } else { format!("; masked (grey): {}", masked.join(", ")) };
+    let text = format!("{} voxels fitted{masked}", number(counts.fitted));
+    ui.add(egui::Label::new(RichText::new(text).small()).wrap());
+}
+
+/// Draws the distribution of the oxygen pressure of a region.
+fn histogram_ui(name: &str, histogram: &OxygenHistogram, ui: &mut Ui) {
+    ui.vertical(|ui| {
+        ui.label(RichText::new(format!("Voxels by pO2, {name}")).small().strong());
+        let (colour, mark) = (theme::colours(ui.visuals()).profile, theme::colours(ui.visuals()).branch_mark);
+        let filled = histogram.weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
+        let bar = |(bin, weight): (usize, &f64)| {
+            let [low, high] = OxygenHistogram::limits_torr(bin);
+            Bar::new(0.5 * (low + high), *weight).width(high - low).fill(colour)
+        };
+        let chart = BarChart::new("voxels", filled.map(bar).collect()).color(colour);
+        let response = plot("oxygen histogram", "torr").include_y(0.0).include_x(0.0).show(ui, |plot| {
+            plot.bar_chart(chart);
+            plot.vline(VLine::new("HF10", HYPOXIC_TORR).color(mark).style(LineStyle::dashed_dense()));
+        });
+        plot::name(&response.response, &format!("Plot: voxels by oxygen pressure, {name}"));
+    });
+}

@@ -1,0 +1,176 @@
+//! Runs of pulse oximetry: maps of oxygen while images at further delays come in.
+
+use tomoscope::data::{OxygenSeries, Study, Volume};
+use tomoscope::io::oxygen::find;
+use tomoscope::operator::grid_about_zero;
+use tomoscope::phantom::epri::{DELAYS_US, OxygenOptions, Phantom, SweepOptions, by_name, simulate_oxygen};
+use tomoscope::plan::{AlgorithmChoice, Data, DeviceChoice, Job, RunSettings, default_settings_of, prepare};
+use tomoscope::scanner::epri::Order;
+use tomoscope::session::{Command, Control, EndReason, EventKind, OxygenUpdate, RoiSet, RunId};
+use tomoscope::task::Task;
+
+use super::script::{Watcher, ball};
+
+/// Voxels nearer than this to an edge are not judged, mm: two of the built-in study.
+const MARGIN_MM: f64 = 1.25;
+
+/// Number of the first image with a map: the recovery has three parameters.
+const FIRST: usize = 3;
+
+fn options() -> SweepOptions {
+    SweepOptions { num_points: 64, step_mm: 0.625, order: Order::Spaced, ..SweepOptions::default() }
+}
+
+/// The built-in study of the window: phantom, acquisitions.
+fn study() -> (Phantom, Study<OxygenSeries>) {
+    let phantom = by_name("tumour", options().half_extent_mm()).unwrap();
+    let calibration = find("ox071-pbs").unwrap().clone();
+    let oxygen = OxygenOptions { calibration, times_us: DELAYS_US.to_vec(), inversion: 0.9, snr: Some(50.0) };
+    let scan = simulate_oxygen(&phantom, &options(), &oxygen, &Task::new()).unwrap();
+    let study = scan.into_study(phantom.title, &oxygen);
+    (phantom, study)
+}
+
+/// Settings of a study: the slices in which all compartments lie.
+fn settings(study: &Study<OxygenSeries>, slices: usize) -> RunSettings {
+    let data = Data::from(study.measured.clone());
+    let grid = grid_about_zero([64, 64, slices], [0.625; 3]).unwrap();
+    RunSettings { device: DeviceChoice::Cpu, grid, ..default_settings_of(&data).unwrap() }
+}
+
+fn start(watcher: &Watcher, study: &Study<OxygenSeries>, rois: RoiSet, paused: bool) -> RunId {
+    watcher.session.send(Command::Start { job: Job::of(study, settings(study, 5)), rois, paused })
+}
+
+fn updates(watcher: &Watcher, run: RunId) -> Vec<OxygenUpdate> {
+    let of = |event: &tomoscope::session::Event| match &event.kind {
+        EventKind::Oxygen(update) if event.run == run => Some((**update).clone()),
+        _ => None,
+    };
+    watcher.events.iter().filter_map(of).collect()
+}
+
+/// Mean pressure of each compartment away from all edges, in the order of the pressures, and its number of voxels.
+fn compartments(phantom: &Phantom, po2: &Volume) -> Vec<(f64, f64, usize)> {
+    let mut found: Vec<(f64, Vec<f64>)> = [0.0, 5.0, 10.0, 20.0, 40.0, 60.0].map(|torr| (torr, Vec::new())).to_vec();
+    let torr_at = |point: [f64; 3]| {
+        let inside = phantom.parts.iter().zip(&phantom.oxygen_torr).filter(|(part, _)| part.body.contains(point));
+        let [spins, sum] =
+            inside.fold([0.0, 0.0], |[spins, sum], (part, torr)| [spins + part.density, sum + part.density * torr]);
+        (spins > 0.5).then(|| sum / spins)
+    };
+    let [nx, ny, _] = po2.grid.size;
+    for (voxel, value) in po2.as_slice().iter().enumerate() {
+        let point = po2.grid.mm_from_voxel([voxel % nx, voxel / nx % ny, voxel / (nx * ny)].map(|i| i as f64));
+        let Some(torr) = torr_at(point) else { continue };
+        let offsets = (0..27).map(|k| [k % 3, k / 3 % 3, k / 9].map(|i| (i as f64 - 1.0) * MARGIN_MM));
+        let mut neighbours = offsets.map(|offset| torr_at(std::array::from_fn(|a| point[a] + offset[a])));
+        if neighbours.all(|other| other == Some(torr)) {
+            let of = found.iter_mut().find(|(known, _)| *known == torr).unwrap();
+            of.1.push(f64::from(*value));
+        }
+    }
+    found.into_iter().map(|(torr, values)| (torr, values.iter().sum::<f64>() / values.len() as f64, values.len())).collect()
+}
+
+#[test]
+fn the_built_in_tumour_has_its_oxygen_from_the_third_delay_on() {
+    let (phantom, study) = study();
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let rois = RoiSet { branch: 1, rois: study.rois.clone().into() };
+    let run = start(&watcher, &study, rois, false);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    let steps: Vec<usize> = watcher.iterates(run).iter().map(|report| report.subiteration).collect();
+    assert_eq!(steps, [1, 2, 3, 4, 5, 6, 7, 8]);
+    let updates = updates(&watcher, run);
+    assert_eq!(updates.iter().map(|update| update.num_images).collect::<Vec<_>>(), steps);
+    for update in &updates {
+        match &update.maps {
+            Ok(maps) => {
+                assert!(update.num_images >= FIRST);
+                // Three images leave no residuals.
+                assert_eq!(maps.po2_sd.is_some(), update.num_images > FIRST);
+                assert_eq!(update.regions.len(), study.rois.len());
+            }
+            Err(reason) => assert!(update.num_images < FIRST && reason.contains("begins with 3 images"), "{reason}"),
+        }
+    }
+    let last = updates.last().unwrap();
+    let maps = last.maps.as_ref().unwrap();
+    for (torr, mean, num) in compartments(&phantom, &maps.po2) {
+        println!("{torr} torr: {mean:.2} in {num} voxels");
+        assert!(num > 20 && (mean - torr).abs() < 1.0, "{torr} torr: {mean}");
+    }
+    for (roi, figures) in study.rois.iter().zip(&last.regions) {
+        let figures = figures.as_ref().unwrap();
+        let torr: f64 = roi.name.rsplit_once(", ").unwrap().1.trim_end_matches(" torr").parse().unwrap();
+        println!("{}: median {:.2}, σ of a voxel {:.2}", roi.name, figures.stats.median_torr, figures.voxel_sd_torr.unwrap());
+        assert!((figures.stats.median_torr - torr).abs() < 1.0, "{}: {}", roi.name, figures.stats.median_torr);
+    }
+    let all = last.all.as_ref().unwrap();
+    assert_eq!((all.stats.num_voxels, maps.counts.fitted > 1000), (maps.counts.fitted, true));
+    assert!((0.05..0.5).contains(&all.stats.hypoxic_fraction), "{}", all.stats.hypoxic_fraction);
+    // Every image can be gone back to.
+    let stored: Vec<_> = watcher.session.history(run).iter().map(|stored| stored.id.subiteration).collect();
+    assert_eq!(stored, steps);
+}
+
+#[test]
+fn regions_are_measured_on_the_map_during_and_after_the_run() {
+    let (_, study) = study();
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let run = start(&watcher, &study, ball(1), true);
+    for _ in 0..FIRST {
+        watcher.session.send(Control::StepOnce);
+    }
+    let with_maps = |event: &tomoscope::session::Event, branch: u64| match &event.kind {
+        EventKind::Oxygen(update) => update.branch == branch && update.maps.is_ok(),
+        _ => false,
+    };
+    watcher.wait_for(0, |event| with_maps(event, 1));
+    let from = watcher.events.len();
+    watcher.session.send(Command::SetRois(ball(2)));
+    let event = watcher.wait_for(from, |event| with_maps(event, 2));
+    let EventKind::Oxygen(update) = event.kind else { unreachable!() };
+    assert_eq!((update.num_images, update.regions.len()), (FIRST, 1));
+    watcher.session.send(Control::Resume);
+    assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+    let from = watcher.events.len();
+    watcher.session.send(Command::SetRois(ball(3)));
+    watcher.wait_for(from, |event| with_maps(event, 3));
+    // A new run begins without maps of the old one, and a stop leaves those of the images so far.
+    let again = start(&watcher, &study, ball(4), true);
+    (0..FIRST + 1).for_each(|_| _ = watcher.session.send(Control::StepOnce));
+    watcher.session.send(Control::Stop);
+    assert_eq!(watcher.wait_for_end(again), EndReason::Stopped);
+    let of_again = updates(&watcher, again);
+    assert_eq!(of_again.iter().map(|update| update.num_images).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert!(of_again[3].maps.is_ok());
+}
+
+#[test]
+fn times_and_algorithms_that_give_no_map_are_refused() {
+    let (_, study) = study();
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let mut failure = |study: &Study<OxygenSeries>, settings: RunSettings| {
+        let from = watcher.events.len();
+        watcher.session.send(Command::Start { job: Job::of(study, settings), rois: RoiSet::default(), paused: false });
+        let event = watcher.wait_for(from, |event| matches!(event.kind, EventKind::Failed(_)));
+        let EventKind::Failed(problem) = event.kind else { unreachable!() };
+        problem.text
+    };
+    let with = |change: fn(&mut OxygenSeries)| {
+        let mut study = study.clone();
+        change(&mut study.measured);
+        study
+    };
+    let two = with(|series| (series.times_us.truncate(2), series.sweeps.truncate(2)).0);
+    assert!(failure(&two, settings(&two, 1)).contains("3 parameters"));
+    let equal = with(|series| series.times_us[1] = series.times_us[0]);
+    assert!(failure(&equal, settings(&equal, 1)).contains("two times are 30 µs"));
+    let none = with(|series| (series.times_us.clear(), series.sweeps.clear()).0);
+    assert!(default_settings_of(&Data::from(none.measured)).is_err());
+    let tv = RunSettings { algorithm: AlgorithmChoice::TV, ..settings(&study, 1) };
+    let text = failure(&study, tv);
+    assert!(text.contains("tv") && text.contains("fbp"), "{text}");
+}
