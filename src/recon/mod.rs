@@ -59,7 +59,8 @@ pub use spec::{Additions, AlgorithmSpec, StartImages, algorithm};
 pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 pub use tv::{
-    Lattice, PrimalStep, PrimalSums, SweepModel, TotalVariation, TotalVariationKernels, TvImages, TvSettings, num_axes,
+    Lattice, PrimalStep, PrimalSums, SpectralModel, SpectrumSettings, SweepModel, TotalVariation, TotalVariationKernels,
+    TvImages, TvSettings, num_axes, num_gradient_sizes,
 };
 pub use watched::RaceReport;
 
