@@ -21,6 +21,7 @@ mod petric;
 mod profile;
 mod randoms;
 mod roi_stats;
+pub mod spectrum;
 mod suv;
 
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};

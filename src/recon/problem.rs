@@ -126,7 +126,9 @@ pub enum ProjectionProblem {
     #[error("has no gradient: its direction is zero; leave such service traces out")]
     NoGradient,
     /// A direction of another length than 1.
-    #[error("has a direction of length {0}; a unit vector along the gradient is needed")]
+    #[error(
+        "has a direction of length {0}; a unit vector along the gradient is needed (gradients of several sizes: use --algorithm tv)"
+    )]
     Direction(f64),
     /// A direction that leaves the slice.
     #[error("has a direction that leaves the slice; all of a two-dimensional sweep lie in one plane")]
@@ -201,6 +203,9 @@ pub enum SettingsProblem {
     /// Spectra without negative values.
     #[error("first-derivative spectra have negative values: leave --positivity out")]
     PositiveSpectra,
+    /// A spectrum in each voxel of several radicals.
+    #[error("--spectral-samples finds the spectrum in each voxel, which has no radicals: leave --sources out")]
+    SpectraOfRadicals,
     /// A spectral strength that is negative or not finite.
     #[error("invalid spectral strength {0} of total variation: expected a number of at least 0")]
     SpectralStrength(f64),

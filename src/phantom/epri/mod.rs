@@ -8,11 +8,13 @@ mod body;
 mod catalogue;
 mod oxygen;
 mod simulate;
+mod spectral;
 
 pub use body::{Body, Section};
 pub use catalogue::{by_name, catalogue, find};
 pub use oxygen::{OXYGEN_TORR, OxygenOptions, OxygenScan, noise_gain, simulate_oxygen};
 pub use simulate::{SweepError, SweepOptions, simulate};
+pub use spectral::{SpectralOptions, simulate_spectral};
 
 use rayon::prelude::*;
 

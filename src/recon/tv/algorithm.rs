@@ -19,7 +19,7 @@ use crate::algebra::{BackendError, Image, PendingVolume, Voxels};
 use crate::data::{Projection, Radical, ReferenceSpectrum, RoiMask, RoiSums, Sweep, SweepKind, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
-use crate::recon::fbp::{check_projection, check_sweep};
+use crate::recon::fbp::{GradientSizes, check_projection, check_sweep};
 use crate::recon::image_readout::ImageReadout;
 use crate::recon::{
     Algorithm, AscentReport, AscentTuning, DataProblem, ObjectiveValue, ReconError, SettingsProblem, Stage, StageTimes,
@@ -80,6 +80,8 @@ pub struct TotalVariation<B: TotalVariationKernels> {
     shown: ImageReadout<B, Voxels>,
     /// Shown before the first step.
     zeros: B::Array<Image>,
+    /// Of spectra in each voxel: what is shown of them, and after which iteration.
+    amplitude: Option<(usize, B::Array<Image>)>,
 }
 
 impl<B: TotalVariationKernels> TotalVariation<B> {
@@ -96,7 +98,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         settings: TvSettings,
         images: TvImages,
     ) -> Result<Self, ReconError> {
-        check_sweep(sweep)?;
+        check_sweep(sweep, GradientSizes::Any)?;
         if !(settings.strength > 0.0 && settings.strength.is_finite()) {
             return Err(SettingsProblem::TvStrength(settings.strength).into());
         }
@@ -120,6 +122,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let lattice = Lattice { size: grid.size, weights: weights(grid), num_images, spectral_weight };
         Ok(Self {
             zeros: backend.zeros(num_voxels)?,
+            amplitude: None,
             shown: ImageReadout::new(Voxels::whole(grid.clone())),
             backend,
             grid: grid.clone(),
@@ -277,7 +280,24 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         self.update < self.settings.tolerance
     }
 
-    /// Returns the images of all radicals, `[radical][z, y, x]`.
+    /// Renews the peak-to-peak amplitude of the spectrum in each voxel, which is shown of it.
+    fn renew_amplitude(&mut self) -> Result<(), BackendError> {
+        let is_old = self.amplitude.as_ref().is_none_or(|(iteration, _)| *iteration != self.iteration);
+        let Some(arrays) = self.arrays.as_ref().filter(|_| is_old && self.settings.spectrum.is_some()) else { return Ok(()) };
+        let num_voxels = self.grid.num_voxels();
+        let values = self.backend.read(&arrays.u, |samples| {
+            let (mut highest, mut lowest) = (samples[..num_voxels].to_vec(), samples[..num_voxels].to_vec());
+            for sample in samples.chunks_exact(num_voxels) {
+                highest.iter_mut().zip(sample).for_each(|(highest, value)| *highest = highest.max(*value));
+                lowest.iter_mut().zip(sample).for_each(|(lowest, value)| *lowest = lowest.min(*value));
+            }
+            highest.iter().zip(lowest).map(|(highest, lowest)| highest - lowest).collect::<Vec<f32>>()
+        })?;
+        self.amplitude = Some((self.iteration, self.backend.upload(Arc::new(values))?));
+        Ok(())
+    }
+
+    /// Returns the images of all radicals, or of all samples of the spectra, `[image][z, y, x]`.
     ///
     /// # Errors
     /// Device failure.
@@ -285,6 +305,19 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let num_voxels = self.grid.num_voxels();
         let Some(arrays) = &self.arrays else { return Ok(vec![vec![0.0; num_voxels]; self.lattice.num_images]) };
         Ok(self.backend.read(&arrays.u, |values| values.chunks_exact(num_voxels).map(<[f32]>::to_vec).collect())?)
+    }
+}
+
+/// Returns the array of the image that is shown.
+fn shown<'a, B: TotalVariationKernels>(
+    amplitude: &'a Option<(usize, B::Array<Image>)>,
+    arrays: &'a Option<Arrays<B>>,
+    zeros: &'a B::Array<Image>,
+) -> &'a B::Array<Image> {
+    match (amplitude, arrays) {
+        (Some((_, amplitude)), _) => amplitude,
+        (None, Some(arrays)) => &arrays.u,
+        (None, None) => zeros,
     }
 }
 
@@ -365,7 +398,7 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         let num_used = self.known.as_ref().map_or(0, |known| known.num_projections);
         let first = num_used + self.waiting.len();
         for (k, projection) in projections.iter().enumerate() {
-            check_projection(projection, first + k, self.sweep.num_points, self.sweep.space)?;
+            check_projection(projection, first + k, (self.sweep.num_points, self.sweep.space), GradientSizes::Any)?;
         }
         self.waiting.extend(projections);
         if is_last {
@@ -387,12 +420,14 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
     }
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
-        let image = self.arrays.as_ref().map_or(&self.zeros, |arrays| &arrays.u);
+        self.renew_amplitude()?;
+        let image = shown(&self.amplitude, &self.arrays, &self.zeros);
         Ok(self.shown.volume_into(&mut self.backend, image, 1.0, volume)?)
     }
 
     fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
-        let image = self.arrays.as_ref().map_or(&self.zeros, |arrays| &arrays.u);
+        self.renew_amplitude()?;
+        let image = shown(&self.amplitude, &self.arrays, &self.zeros);
         Ok(self.shown.begin_volume(&mut self.backend, image, 1.0)?)
     }
 
@@ -401,18 +436,19 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
     }
 
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
-        let image = self.arrays.as_ref().map_or(&self.zeros, |arrays| &arrays.u);
+        self.renew_amplitude()?;
+        let image = shown(&self.amplitude, &self.arrays, &self.zeros);
         Ok(self.shown.roi_sums(&mut self.backend, image)?)
     }
 
-    fn num_radicals(&self) -> usize {
+    fn num_images(&self) -> usize {
         self.lattice.num_images
     }
 
-    fn radical_into(&mut self, radical: usize, volume: &mut Volume) -> Result<(), ReconError> {
+    fn image_into(&mut self, image: usize, volume: &mut Volume) -> Result<(), ReconError> {
         let num_voxels = self.grid.num_voxels();
         let Some(arrays) = &self.arrays else { return Ok(()) };
-        let copy = |values: &[f32]| volume.as_mut_slice().copy_from_slice(&values[radical * num_voxels..][..num_voxels]);
+        let copy = |values: &[f32]| volume.as_mut_slice().copy_from_slice(&values[image * num_voxels..][..num_voxels]);
         Ok(self.backend.read(&arrays.u, copy)?)
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::data::{Sweep, SweepKind, Volume};
+use crate::data::{FieldAxis, Sweep, SweepKind, Volume};
 
 /// Settings of [`TotalVariation`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,15 +36,11 @@ pub struct SpectrumSettings {
 }
 
 impl SpectrumSettings {
-    /// Returns the distance of the samples of spectra, mT, of continuous-wave data.
-    pub fn step_mt(&self, sweep: &Sweep) -> Option<f64> {
+    /// Returns the axis of the spectra of continuous-wave data; its sample ⌊N/2⌋ is the middle of the field sweep.
+    pub fn axis(&self, sweep: &Sweep) -> Option<FieldAxis> {
         let SweepKind::ContinuousWave { step_mt, .. } = sweep.kind else { return None };
-        Some(step_mt * sweep.num_points as f64 / self.num_samples as f64)
-    }
-
-    /// Returns the field of a sample, mT from the middle of the sweep.
-    pub fn field_mt(&self, sample: usize, step_mt: f64) -> f64 {
-        (sample as f64 - (self.num_samples / 2) as f64) * step_mt
+        let (num_samples, step_mt) = (self.num_samples, step_mt * sweep.num_points as f64 / self.num_samples as f64);
+        Some(FieldAxis { first_mt: -((num_samples / 2) as f64) * step_mt, step_mt, num_samples })
     }
 }
 

@@ -224,7 +224,7 @@ impl LiveRun {
                 self.comparisons.extend(points.iter().map(|point| (point.subiteration, *point)));
                 limit(&mut self.comparisons, |_| false);
             }
-            EventKind::Deviation(_) | EventKind::Radicals(_) => {}
+            EventKind::Deviation(_) | EventKind::CoupledImages(_) => {}
             EventKind::Profiled { line, points } => self.peaks.add(*line, points),
             EventKind::Recovered { query, points } => self.recovery.add(*query, points),
             EventKind::Explained { subiteration, explained } => {
