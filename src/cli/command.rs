@@ -150,6 +150,7 @@ fn of_projector(option: &str) -> Option<&'static str> {
 fn of_simulate(option: &str) -> Option<&'static str> {
     Some(match option {
         "epri" | "points" | "extent_mm" | "noise_fraction" | "order" | "weights" => "EPRI acquisitions",
+        "linewidths_mt" | "positions_mt" | "sweep_mt" | "gradients" => "Spectra",
         "oxygen" | "calibration" | "delays_us" | "echo_times_us" | "inversion" | "snr" => "Oximetry",
         "list_mode" | "duration_secs" | "tof_ps" => "List-mode data",
         "truth" | "image" | "voxel_mm" | "rois" => "True image and regions",
@@ -221,6 +222,8 @@ mod tests {
             "--lambda",
             "--tolerance",
             "--positivity[=<POSITIVITY>]",
+            "--spectral-samples",
+            "--lambda-spectral",
             "--reference",
             "--phase",
             "--mask",

@@ -2,9 +2,11 @@
 
 mod attenuation;
 mod events;
+mod field_axis;
 mod fingerprint;
 mod image_series;
 mod iterate;
+mod line_shape;
 pub mod nema;
 pub mod nema_nu4;
 mod notice;
@@ -33,9 +35,11 @@ pub use events::frames::{Frames, frame_ms, frame_text};
 pub use events::histogram::EventHistogram;
 pub use events::list::{EventList, EventNumbers};
 pub use events::scan_time::{FrameTime, ScanTime, middle_ms, moved_limits};
+pub use field_axis::FieldAxis;
 pub use fingerprint::Fingerprint;
 pub use image_series::{FoundSeries, ImageChoice, ImageSeries, ImageSpace, Modality, Placement, SeriesImage, SeriesNames};
 pub use iterate::{IterateId, RunId};
+pub use line_shape::{lorentzian_derivative, voigt_derivative};
 pub use notice::{Notice, Severity};
 pub use origin::Origin;
 pub use oxygen::{MILLIGAUSS_PER_RATE, OxygenCalibration, OxygenSeries, RelaxationRate};

@@ -74,7 +74,8 @@ impl fmt::Display for SweepSpace {
 /// One complete projection.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Projection {
-    /// Unit vector n along which t grows. In continuous-wave data it points against the gradient: spins at x resonate at the
+    /// Unit vector n along which t grows; under gradients of several sizes a shorter one, with the length gradient over the largest
+    /// gradient. In continuous-wave data it points against the gradient: spins at x resonate at the
     /// field B with B + gradient · x = const, so that a higher field shows points farther down the gradient.
     pub direction: Direction,
     /// Its part of all directions: a solid angle of the half sphere, in two dimensions an angle of the half circle. The weights
@@ -137,7 +138,7 @@ pub enum SweepKind {
     ContinuousWave {
         /// Distance of samples, mT.
         step_mt: f64,
-        /// Size of the gradient, mT/mm: t = (field − field at the centre) / gradient.
+        /// Size of the gradient, mT/mm, the largest of several: t = (field − field at the centre) / gradient.
         gradient_mt_per_mm: f64,
         /// The probe's spectrum, once it is known.
         reference: Option<ReferenceSpectrum>,

@@ -59,6 +59,9 @@ pub enum Unit {
     /// Relaxation rate, on the axes of the gradients.
     #[strum(serialize = "1/µs")]
     PerMicrosecond,
+    /// Magnetic field, or a width in it, on the axes of the gradients.
+    #[strum(serialize = "mT")]
+    Millitesla,
 }
 
 impl Unit {

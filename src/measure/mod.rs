@@ -22,6 +22,7 @@ mod petric;
 mod profile;
 mod randoms;
 mod roi_stats;
+pub mod spectrum;
 mod suv;
 
 pub use concentration::{Content, KnownSample, SPINS_PER_NMOL};

@@ -41,7 +41,10 @@ pub use event_path::END_MARGIN;
 pub use event_rays::EventRays;
 pub use event_space::{EventOrder, EventSpace};
 pub use events::{EventLines, IMAGES_AT_ONCE};
-pub use fourier::{Convolution, KernelSpectrum, NonuniformTransform, good_size, kernel_size, padded_size};
+pub use fourier::{
+    Convolution, KernelSpectrum, NonuniformTransform, SpectralConvolution, SpectralKernels, good_size, kernel_size,
+    num_spectral_frequencies, padded_size,
+};
 pub use image_model::{Composed, ImageModel, effective_fwhm_mm, inner_grid, is_coarse, resampling_fwhm_mm};
 pub use in_plane::{InPlanePath, InPlanePaths, PlaneLine, Sides};
 pub use linear::{Accumulation, LinearOperator, Measured, OperatorError};

@@ -43,7 +43,7 @@ pub use algorithms::registry::{
     SUBSET_ORDER, filter_parameters, filter_settings,
 };
 pub use algorithms::research::{PlaneKernel, ResearchSettings};
-pub use algorithms::total_variation::{LAMBDA, NO, POSITIVITY, TOLERANCE, YES, tv_settings};
+pub use algorithms::total_variation::{LAMBDA, LAMBDA_SPECTRAL, NO, POSITIVITY, SPECTRAL_SAMPLES, TOLERANCE, YES, tv_settings};
 pub use algorithms::traits::{DataKind, Traits};
 pub use attenuation::factors::attenuation_factors;
 pub use attenuation::factors_cache::attenuated;

@@ -62,7 +62,8 @@ pub use spec::{Additions, AlgorithmSpec, StartImages, algorithm};
 pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 pub use tv::{
-    Lattice, PrimalStep, PrimalSums, SweepModel, TotalVariation, TotalVariationKernels, TvImages, TvSettings, num_axes,
+    Lattice, PrimalStep, PrimalSums, SpectralModel, SpectrumSettings, SweepModel, TotalVariation, TotalVariationKernels,
+    TvImages, TvSettings, num_axes, num_gradient_sizes,
 };
 pub use watched::RaceReport;
 
@@ -255,16 +256,17 @@ pub trait Algorithm: Send {
         Ok(Vec::new())
     }
 
-    /// Returns the number of radicals with an image each; the first one's is the current image.
-    fn num_radicals(&self) -> usize {
+    /// Returns the number of coupled images: one of each radical, where the first one is the current image, or one of each sample of the
+    /// spectra.
+    fn num_images(&self) -> usize {
         1
     }
 
-    /// Copies the image of a radical, numbered from 0, into a volume of the run's grid.
+    /// Copies one of the coupled images, numbered from 0, into a volume of the run's grid.
     ///
     /// # Errors
     /// Device failure.
-    fn radical_into(&mut self, _radical: usize, volume: &mut Volume) -> Result<(), ReconError> {
+    fn image_into(&mut self, _image: usize, volume: &mut Volume) -> Result<(), ReconError> {
         self.volume_into(volume)
     }
 

@@ -81,6 +81,15 @@ pub enum DataProblem {
     /// Projections without any signal at the frequencies of the image.
     #[error("the projections are zero at all frequencies of the image: there is nothing to reconstruct")]
     NoSignal,
+    /// A spectrum in each voxel of pulse data.
+    #[error("pulse data have no spectrum in each voxel: leave --spectral-samples out, or reconstruct continuous-wave data")]
+    NoSpectra,
+    /// Gradients of one size only, for a spectrum in each voxel.
+    #[error(
+        "all gradients have one size, which does not separate spectra from positions: measure projections under gradients of several \
+         sizes, or leave --spectral-samples out"
+    )]
+    OneGradientSize,
     /// Continuous-wave data without a reference spectrum.
     #[error(
         "these are continuous-wave spectra, which are deconvolved with the probe's spectrum measured without a gradient: open that \
@@ -123,7 +132,9 @@ pub enum ProjectionProblem {
     #[error("has no gradient: its direction is zero; leave such service traces out")]
     NoGradient,
     /// A direction of another length than 1.
-    #[error("has a direction of length {0}; a unit vector along the gradient is needed")]
+    #[error(
+        "has a direction of length {0}; a unit vector along the gradient is needed (gradients of several sizes: use --algorithm tv)"
+    )]
     Direction(f64),
     /// A direction that leaves the slice.
     #[error("has a direction that leaves the slice; all of a two-dimensional sweep lie in one plane")]
@@ -187,6 +198,23 @@ pub enum SettingsProblem {
     /// A strength of total variation that is not positive.
     #[error("invalid strength {0} of total variation: expected a number above 0")]
     TvStrength(f64),
+    /// Samples of the spectrum in each voxel that are too few or more than those of a projection.
+    #[error("invalid number of spectral samples {found}: expected 4 to {max}, the samples of a projection")]
+    SpectralSamples {
+        /// The number.
+        found: usize,
+        /// Samples of a projection.
+        max: usize,
+    },
+    /// Spectra without negative values.
+    #[error("first-derivative spectra have negative values: leave --positivity out")]
+    PositiveSpectra,
+    /// A spectrum in each voxel of several radicals.
+    #[error("--spectral-samples finds the spectrum in each voxel, which has no radicals: leave --sources out")]
+    SpectraOfRadicals,
+    /// A spectral strength that is negative or not finite.
+    #[error("invalid spectral strength {0} of total variation: expected a number of at least 0")]
+    SpectralStrength(f64),
     /// A start image of total variation with values that are not finite.
     #[error("the start image has values that are not finite: choose another one")]
     TvStart,

@@ -93,8 +93,8 @@ pub enum Control {
         /// Full width at half maximum of the Gaussian that filters each replicate first, mm; `None` = none.
         post_filter_fwhm_mm: Option<f64>,
     },
-    /// Reads the images of all radicals of the current iterate, as [`EventKind::Radicals`].
-    ReadRadicals,
+    /// Reads the images of all radicals of the current iterate, or of all samples of its spectra, as [`EventKind::CoupledImages`].
+    ReadCoupledImages,
 }
 
 impl From<Control> for Command {
@@ -172,9 +172,9 @@ pub enum EventKind {
     /// The run was set up. (These variants are last: they are not serialised, and must not change the numbers of the others.)
     #[serde(skip)]
     Started(Box<StartInfo>),
-    /// The images of all radicals of an iterate, which stay on this host.
+    /// The images of all radicals of an iterate, or of all samples of its spectra, which stay on this host.
     #[serde(skip)]
-    Radicals(Vec<Volume>),
+    CoupledImages(Vec<Volume>),
     /// Maps of oxygen of the images so far, after an image and after an edit of the ROIs. (Pulse oximetry runs on this host.)
     #[serde(skip)]
     Oxygen(Box<OxygenUpdate>),

@@ -279,17 +279,17 @@ impl Run {
         Ok(())
     }
 
-    /// Returns the current image of each radical.
-    pub fn radical_images(&mut self) -> Result<Vec<Volume>, Failure> {
+    /// Returns the coupled images: one of each radical, or of each sample of the spectra.
+    pub fn coupled_images(&mut self) -> Result<Vec<Volume>, Failure> {
         let (grid, unit) = (self.grid.clone(), self.course.unit);
         self.guarded(|algorithm, _| {
-            let num_radicals = algorithm.num_radicals();
-            let image = |radical| {
+            let num_images = algorithm.num_images();
+            let image = |index| {
                 let mut volume = Volume { unit, ..Volume::filled(grid.clone(), 0.0) };
-                algorithm.radical_into(radical, &mut volume)?;
+                algorithm.image_into(index, &mut volume)?;
                 Ok::<_, ReconError>(volume)
             };
-            (0..num_radicals).map(image).collect()
+            (0..num_images).map(image).collect()
         })
     }
 

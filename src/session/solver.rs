@@ -97,7 +97,7 @@ impl Solver {
             Control::SetStopRules(rules) => self.set_stop_rules(rules),
             Control::SetIterations(target) => self.set_iterations(target),
             Control::SetTuning(tuning) => self.set_tuning(tuning),
-            Control::ReadRadicals => self.read_radicals(),
+            Control::ReadCoupledImages => self.read_coupled_images(),
             Control::MeasureDeviation { post_filter_fwhm_mm } => self.measure_deviation(post_filter_fwhm_mm),
         }
     }
@@ -419,10 +419,10 @@ impl Solver {
         }
     }
 
-    fn read_radicals(&mut self) {
+    fn read_coupled_images(&mut self) {
         let Some(run) = &mut self.run else { return };
-        match run.radical_images() {
-            Ok(volumes) => self.send(EventKind::Radicals(volumes)),
+        match run.coupled_images() {
+            Ok(volumes) => self.send(EventKind::CoupledImages(volumes)),
             Err(failure) => self.end_failed(failure),
         }
     }

@@ -58,6 +58,7 @@ mod replicates;
 mod ring;
 mod rois;
 mod slice;
+mod spectral_tv;
 mod stir;
 mod support;
 mod teams;

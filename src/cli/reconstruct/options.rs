@@ -22,7 +22,7 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::{ProjectorOptions, TalkOptions, calibration, count, positive};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::parameter_options::ParameterOptions;
-use crate::cli::shared::paths::{is_numbered, of_frame, of_input};
+use crate::cli::shared::paths::{before_ending, is_numbered, of_frame, of_input};
 use crate::cli::shared::progress::with_bar;
 use crate::data::{CtSettings, Fingerprint, Frames, MuUnit, Psf, Unit, frame_ms};
 use crate::geometry::Grid;
@@ -31,9 +31,9 @@ use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{PetricFolder, read_pair_study, read_volume};
 use crate::plan::{
-    AlgorithmChoice, Cache, DataKind, Job, ListSelection, ResearchSettings, RunSettings, ScanFiles, ScanWithNeighbours,
-    SubsetRule, TofSettings, check_basis, data_kind_of, default_list_settings, default_num_iterations, default_settings,
-    list_study, ring_basis,
+    AlgorithmChoice, Cache, DataKind, Job, ListSelection, ResearchSettings, RunSettings, SPECTRAL_SAMPLES, ScanFiles,
+    ScanWithNeighbours, SubsetRule, TofSettings, check_basis, data_kind_of, default_list_settings, default_num_iterations,
+    default_settings, list_study, ring_basis,
 };
 
 /// Options of `tomoscope reconstruct`.
@@ -290,12 +290,19 @@ impl ReconstructOptions {
         self.replicates.deviation_path(&self.output)
     }
 
+    /// Returns the file of the spectra in each voxel, if they are requested.
+    pub(in crate::cli) fn spectra_path(&self) -> Option<PathBuf> {
+        let has_spectra = self.parameters.values().count(&SPECTRAL_SAMPLES) > 0;
+        has_spectra.then(|| before_ending(&self.output, "_spectra"))
+    }
+
     /// Adds the files to read and to write.
     pub(in crate::cli) fn add_files(&self, files: Files) -> CliResult<Files> {
         let files = files.read(&self.files_to_read().collect::<Vec<_>>());
         let files = files
             .write("-o", [&self.output])
             .write("--bootstrap", &self.deviation_path())
+            .write("--spectral-samples", &self.spectra_path())
             .write_lines("--csv", &self.csv)
             .write_lines("--trace", &self.trace);
         // Frames have separate names.

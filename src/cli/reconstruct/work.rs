@@ -14,9 +14,10 @@ use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::paths::{before_ending, numbered};
 use crate::cli::shared::{console, notices};
-use crate::data::{Notice, Roi, ValueScale, Volume};
+use crate::data::{FieldAxis, Notice, Roi, ValueScale, Volume};
 use crate::io::dicom::SeriesContext;
 use crate::io::measurements::{Measurement, MeasurementWriter};
+use crate::io::nifti::{self, FourthAxis};
 use crate::plan::{AUTO, BETA, ImageKind, IterationScheme, Job, Provenance, StartInfo};
 use crate::recon::{Explained, gaussian_filter};
 use crate::session::{
@@ -57,6 +58,8 @@ pub(in crate::cli) struct Work<'a> {
     last_step: Option<IterateReport>,
     /// The last image, whose standard deviations are being measured, and whether it is complete.
     last_image: Option<(IterateUpdate, bool)>,
+    /// Fields of the spectra in each voxel, if there are any.
+    spectra: Option<FieldAxis>,
     /// Names of the radicals that have an image each.
     radicals: Vec<String>,
     /// Receiver of the image of every full iteration, in place of written images.
@@ -102,6 +105,7 @@ impl<'a> Work<'a> {
             stopped_by: None,
             last_step: None,
             last_image: None,
+            spectra: job.spectral_axis(),
             radicals: job.settings.radicals.iter().map(|radical| radical.name.clone()).collect(),
             observer: None,
             observed: 0,
@@ -131,7 +135,7 @@ impl<'a> Work<'a> {
             EventKind::Ended(reason) => return self.ended(session, reason),
             EventKind::Failed(problem) => return self.failed(session, problem.into()).map(Some),
             EventKind::Deviation(update) => return self.measured(session, update),
-            EventKind::Radicals(volumes) => return self.told_apart(session, &volumes),
+            EventKind::CoupledImages(volumes) => return self.write_coupled(session, &volumes),
             EventKind::Remeasured { .. }
             | EventKind::Compared { .. }
             | EventKind::Profiled { .. }
@@ -224,18 +228,22 @@ impl<'a> Work<'a> {
             self.last_image = Some((frame, complete));
             return Ok(None);
         }
-        if self.radicals.len() > 1 {
-            session.send(Control::ReadRadicals);
+        if self.radicals.len() > 1 || self.spectra.is_some() {
+            session.send(Control::ReadCoupledImages);
             self.last_image = Some((frame, complete));
             return Ok(None);
         }
         self.finish(session, frame, complete, None)
     }
 
-    /// Writes the outputs of a run of several radicals: an image of each.
-    fn told_apart(&mut self, session: &Session, volumes: &[Volume]) -> CliResult<Option<Done>> {
+    /// Writes the outputs of a run of coupled images: an image of each radical; or the amplitudes, and the spectra as one file.
+    fn write_coupled(&mut self, session: &Session, volumes: &[Volume]) -> CliResult<Option<Done>> {
         let Some((frame, complete)) = self.last_image.take() else { return Ok(None) };
         self.progress.end();
+        if let Some(axis) = self.spectra {
+            self.write_last(&frame, &self.options.output)?;
+            self.write_spectra(&frame, volumes, axis)?;
+        }
         for (index, (name, volume)) in self.radicals.iter().zip(volumes).enumerate() {
             let path = before_ending(&self.options.output, &format!("_{name}"));
             let frame = IterateUpdate { volume: Arc::new(volume.clone()), ..frame.clone() };
@@ -246,6 +254,17 @@ impl<'a> Work<'a> {
             }
         }
         self.end(session, frame, complete)
+    }
+
+    /// Writes the spectra of all voxels, and their record.
+    fn write_spectra(&self, frame: &IterateUpdate, volumes: &[Volume], axis: FieldAxis) -> CliResult {
+        let (Some(record), Some(path)) = (&self.record, self.options.spectra_path()) else { return Ok(()) };
+        let record = Provenance { spectra: Some(axis), ..self.provenance(record, frame, &frame.volume, &[&path]) };
+        nifti::write_series(&path, volumes, FourthAxis::Field(axis), &record.description())?;
+        notices::print(record.write_beside(&path).as_slice());
+        let FieldAxis { num_samples, step_mt, .. } = axis;
+        out!("{}: spectra of {num_samples} samples, {step_mt:.4} mT apart", path.display());
+        Ok(())
     }
 
     /// Writes the outputs of a run with replicates.

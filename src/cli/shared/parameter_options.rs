@@ -7,7 +7,8 @@ use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::given::Given;
 use crate::plan::{
-    ALGORITHMS, AlgorithmChoice, AlgorithmEntry, DataKind, KAPPA, KAPPA_OF_FILE, Kind, Parameter, Parameters, Traits, Value, YES,
+    ALGORITHMS, AlgorithmChoice, AlgorithmEntry, DataKind, KAPPA, KAPPA_OF_FILE, Kind, LAMBDA_SPECTRAL, Parameter, Parameters,
+    SPECTRAL_SAMPLES, Traits, Value, YES,
 };
 use crate::report::distinct;
 use crate::text::either;
@@ -127,7 +128,10 @@ impl SweepParameterOptions {
     pub fn parameters() -> impl Iterator<Item = &'static Parameter> {
         let is_for_sweeps =
             |parameter: &&Parameter| algorithms_with(parameter.key).any(|entry| kinds_of(entry).contains(&DataKind::Sweep));
-        parameters().into_iter().filter(is_for_sweeps)
+        // (Spectra in each voxel have a command of their own.)
+        let is_of_spectra =
+            |parameter: &&Parameter| [&SPECTRAL_SAMPLES, &LAMBDA_SPECTRAL].iter().any(|of| of.key == parameter.key);
+        parameters().into_iter().filter(is_for_sweeps).filter(move |parameter| !is_of_spectra(parameter))
     }
 
     /// Returns the values.

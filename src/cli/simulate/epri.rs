@@ -12,7 +12,7 @@ use crate::data::Unit;
 use crate::geometry::Grid;
 use crate::io::{FileKind, check_image_unit, write_sweep};
 use crate::operator::grid_about_zero;
-use crate::phantom::epri::{SweepOptions, by_name, simulate};
+use crate::phantom::epri::{SweepOptions, by_name, simulate, simulate_spectral};
 use crate::plan::Start;
 use crate::scanner::epri::Scheme;
 use crate::text::counted;
@@ -43,12 +43,17 @@ pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     if options.truth.is_some() {
         sweep_options.truth_grid = Some(truth_grid(options, scheme, step_mm)?);
     }
-    let phantom =
-        by_name(&options.phantom, sweep_options.half_extent_mm()).map_err(|error| CliError::arguments(error.to_string()))?;
+    // Lines need a part of the field sweep beyond the phantom.
+    let for_space = if epri.spectral().is_some() { 0.5 } else { 1.0 };
+    let half_extent_mm = for_space * sweep_options.half_extent_mm();
+    let phantom = by_name(&options.phantom, half_extent_mm).map_err(|error| CliError::arguments(error.to_string()))?;
     if is_oxygen {
         return oxygen::run(options, &phantom, &sweep_options, start);
     }
-    let study = with_bar("simulating", |task| simulate(&phantom, &sweep_options, task))??;
+    let study = with_bar("simulating", |task| match epri.spectral() {
+        Some(spectral) => simulate_spectral(&phantom, &sweep_options, &spectral, task),
+        None => simulate(&phantom, &sweep_options, task),
+    })??;
     notices::print(&study.notices);
     out!("{}, {scheme}", study.title);
     write_sweep(&options.output, &study)?;

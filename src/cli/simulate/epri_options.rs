@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use crate::cli::shared::options::{count, not_negative, positive};
+use crate::cli::shared::options::{count, not_negative, number, positive};
+use crate::phantom::epri::SpectralOptions;
 use crate::scanner::epri::{Order, Scheme, Weighting};
 
 /// Options of an EPRI acquisition.
@@ -34,4 +35,44 @@ pub struct EpriOptions {
     /// Weights of the directions: solid-angle, or paper (as printed by Qiao et al.).
     #[arg(long, default_value = "solid-angle", conflicts_with = "scanner")]
     pub weights: Weighting,
+
+    /// Simulate continuous-wave projections under gradients of several sizes: width of the line of each part in turn, mT.
+    ///
+    /// Full width at half maximum of the Lorentzian absorption line.
+    #[arg(long, value_name = "W,W,...", value_delimiter = ',', value_parser = positive, requires = "epri", conflicts_with = "oxygen")]
+    linewidths_mt: Vec<f64>,
+
+    /// Position of the line of each part in turn, mT from the middle of the field sweep.
+    ///
+    /// Default: 0.
+    #[arg(long, value_name = "B,B,...", value_delimiter = ',', value_parser = position, requires = "linewidths_mt")]
+    #[arg(allow_hyphen_values = true)]
+    positions_mt: Vec<f64>,
+
+    /// Range of the field sweep, mT, which the largest gradient spreads over the length of a projection.
+    ///
+    /// Default: 20 times the largest line width.
+    #[arg(long, value_name = "B", value_parser = positive, requires = "linewidths_mt")]
+    sweep_mt: Option<f64>,
+
+    /// Number of sizes of the gradient, evenly spaced up to the largest, besides 0.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = count::<usize>, requires = "linewidths_mt")]
+    gradients: usize,
+}
+
+fn position(text: &str) -> Result<f64, String> {
+    number(text, |position: &f64| position.is_finite(), "expected a number")
+}
+
+impl EpriOptions {
+    /// Returns the lines and gradients of a continuous-wave acquisition, if one is requested.
+    pub fn spectral(&self) -> Option<SpectralOptions> {
+        let largest = self.linewidths_mt.iter().copied().reduce(f64::max)?;
+        Some(SpectralOptions {
+            linewidths_mt: self.linewidths_mt.clone(),
+            positions_mt: self.positions_mt.clone(),
+            sweep_mt: self.sweep_mt.unwrap_or(20.0 * largest),
+            num_gradients: self.gradients,
+        })
+    }
 }

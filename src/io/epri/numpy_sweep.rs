@@ -10,7 +10,8 @@
 //! | `NAME-t.npy` | samples | pulse: evenly spaced positions along the direction, mm |
 //! | `NAME-weights.npy` | projections | what each direction counts (if left out: the solid angle that is nearest to it; of a slice the angle) |
 //!
-//! A projection without a gradient (all three zero) is a service trace and is left out. The image is a slice where directions
+//! A projection without a gradient (all three zero) is a service trace and is left out, unless there are gradients of several sizes: then it
+//! belongs to the data of spectral-spatial images. The image is a slice where directions
 //! have two coordinates, or where all of them lie in one plane through two of the three axes.
 
 use std::path::{Path, PathBuf};
@@ -105,8 +106,13 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     }
     let (vectors, num_coordinates) = vectors(&vectors_file, num_projections)?;
     let [first, step] = axis(&set.file(if is_wave { "-B" } else { "-t" }), num_points)?;
+    let largest = vectors.iter().map(|&v| length(v)).fold(0.0, f64::max);
+    let has_sizes = is_wave && vectors.iter().any(|&v| length(v) > 0.0 && length(v) < (1.0 - SAME_GRADIENT) * largest);
+    if is_wave && largest == 0.0 {
+        return Err(IoError::unsupported(&vectors_file, Unsupported::NoGradient));
+    }
     let (kind, step_mm, centre) = if is_wave {
-        let (step_mt, gradient) = (step * MT, common_size(&vectors_file, &vectors)? * MT_PER_MM);
+        let (step_mt, gradient) = (step * MT, largest * MT_PER_MM);
         let kind = SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: gradient, reference: None };
         (kind, step_mt / gradient, (num_points / 2) as f64)
     } else {
@@ -114,7 +120,10 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     };
     // In continuous-wave data t runs against the gradient.
     let sign = if is_wave { -1.0 } else { 1.0 };
-    let mut measured: Vec<(usize, Direction)> = unit_vectors(&vectors).map(|(i, unit)| (i, unit.map(|v| v * sign))).collect();
+    let mut measured: Vec<(usize, Direction)> = match has_sizes {
+        true => vectors.iter().enumerate().map(|(i, vector)| (i, vector.map(|v| v * sign / largest))).collect(),
+        false => unit_vectors(&vectors).map(|(i, unit)| (i, unit.map(|v| v * sign))).collect(),
+    };
     let mut notices = Vec::new();
     if projections.num_left > 0 {
         let (data, num_left) = (path.display(), projections.num_left);
@@ -136,7 +145,10 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     };
     notices.extend(notice);
     measured.iter_mut().for_each(|(_, unit)| *unit = in_space(space, *unit));
-    let weights = weights(&set, space, &measured, num_projections, &mut notices)?;
+    let weights = match has_sizes {
+        true => vec![space.whole_weight() / num_projections as f64; num_projections],
+        false => weights(&set, space, &measured, num_projections, &mut notices)?,
+    };
     let rows: Vec<&[f32]> = projections.values.chunks_exact(num_points).collect();
     let projection = |(&(index, direction), weight): (&(usize, Direction), f64)| {
         check_finite(path, &format!("projection {}", index + 1), rows[index])?;
@@ -210,19 +222,6 @@ fn unit_vectors(vectors: &[Direction]) -> impl Iterator<Item = (usize, Direction
         let length = length(v);
         (length > 0.0).then(|| (index, v.map(|x| x / length)))
     })
-}
-
-/// Returns the size of all gradients that are not zero.
-fn common_size(path: &Path, vectors: &[Direction]) -> Result<f64, IoError> {
-    let largest = vectors.iter().map(|&v| length(v)).fold(0.0, f64::max);
-    match vectors.iter().position(|&v| length(v) > 0.0 && length(v) < (1.0 - SAME_GRADIENT) * largest) {
-        None if largest > 0.0 => Ok(largest),
-        None => Err(IoError::unsupported(path, Unsupported::NoGradient)),
-        Some(other) => {
-            let (number, size) = (other + 1, length(vectors[other]));
-            Err(IoError::unsupported(path, Unsupported::DifferentGradients(number, [size, largest])))
-        }
-    }
 }
 
 /// Returns the first value and the step of an evenly spaced axis.

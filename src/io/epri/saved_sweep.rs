@@ -24,7 +24,8 @@
 //!
 //! The data file holds the `num_reference` samples of the reference spectrum, 32-bit floats, and then a record for each
 //! projection: its direction x, y, z and its weight, 64-bit floats, and its `num_points` samples, 32-bit floats. A sweep that is
-//! still being acquired grows by one record after the other; a direction of zeros is not written yet.
+//! still being acquired grows by one record after the other; a direction and a weight of zeros are not written yet. In continuous-wave
+//! data a direction may be shorter than 1, for a gradient that is as much smaller than `gradient_mt_per_mm`.
 //!
 //! Version 1, which is still read, has 32-bit samples of projections alone in its data file and the rest in its header:
 //! `projections = [[x, y, z, weight], …]` for those that are known, and `reference = [0.0, 0.1, …]`.
@@ -198,7 +199,7 @@ fn records_with_directions(path: &Path, header: &Header, data: PathBuf) -> Resul
         }
         let numbers = bytes.as_chunks::<8>().0;
         let vector: [f64; 4] = std::array::from_fn(|index| f64::from_le_bytes(numbers[index]));
-        check_direction(index, &vector).map_err(|problem| FORM.refused(data, problem))?;
+        check_direction(index, &vector, &header.acquisition).map_err(|problem| FORM.refused(data, problem))?;
         records.plan.push(planned(&vector));
         file.seek_relative(sample_bytes).map_err(IoError::read(data))?;
     }
@@ -375,7 +376,7 @@ fn check(header: &Header) -> Result<(), FormProblem> {
         return Err(FormProblem::ManyDirections(listed.len()));
     }
     check_data_file(&header.data_file)?;
-    listed.iter().enumerate().try_for_each(|(index, vector)| check_direction(index, vector))?;
+    listed.iter().enumerate().try_for_each(|(index, vector)| check_direction(index, vector, &header.acquisition))?;
     if let Some([x, y]) = header.slice_axes
         && x == y
     {
@@ -403,9 +404,15 @@ fn check(header: &Header) -> Result<(), FormProblem> {
     }
 }
 
-fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4]) -> Result<(), FormProblem> {
+/// Refuses a direction of another length than 1; of continuous-wave data one longer than 1. A record of zeros is not written yet: a
+/// projection without a gradient has a weight.
+fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4], acquisition: &Kind) -> Result<(), FormProblem> {
     let length = (x * x + y * y + z * z).sqrt();
-    if (length - 1.0).abs() < 1e-6 && weight.is_finite() && weight >= 0.0 {
+    let is_possible = match acquisition {
+        Kind::Pulse => (length - 1.0).abs() < 1e-6,
+        Kind::ContinuousWave => length < 1.0 + 1e-6 && (length > 0.0 || weight > 0.0),
+    };
+    if is_possible && weight.is_finite() && weight >= 0.0 {
         return Ok(());
     }
     Err(FormProblem::Direction(index + 1))
@@ -413,9 +420,10 @@ fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4]) -> Result<(), Fo
 
 /// Refuses values that a reader would refuse.
 fn check_values(sweep: &Sweep) -> Result<(), FormProblem> {
+    let acquisition = if sweep.is_continuous_wave() { Kind::ContinuousWave } else { Kind::Pulse };
     for (index, projection) in sweep.projections.iter().enumerate() {
         let [x, y, z] = projection.direction;
-        check_direction(index, &[x, y, z, projection.weight])?;
+        check_direction(index, &[x, y, z, projection.weight], &acquisition)?;
         if projection.values.len() != sweep.num_points || projection.values.iter().any(|value| !value.is_finite()) {
             return Err(FormProblem::Samples(index + 1, sweep.num_points));
         }

@@ -13,14 +13,15 @@ const TOLERANCE: f64 = 1e-4;
 /// Different directions that it takes to show a plane: two always lie in one.
 const SHOW_A_PLANE: usize = 3;
 
-/// Returns the space of the image from unit vectors along the gradient axes. If all lie in one plane through two of the axes, it
+/// Returns the space of the image from vectors along the gradient axes, of any length. If all lie in one plane through two of the axes, it
 /// is a slice, and its x and y are these axes in order; otherwise it is a volume. Too few different directions show no plane. A
 /// notice reports any result but the usual one.
 ///
 /// # Errors
 /// All lie in one plane that is oblique to the axes.
 pub fn space_of(path: &Path, units: &[Direction]) -> Result<(SweepSpace, Option<Notice>), IoError> {
-    let units: Vec<Vector> = units.iter().map(|&unit| unit.into()).collect();
+    let vectors = units.iter().map(|&vector| Vector::from(vector));
+    let units: Vec<Vector> = vectors.filter(|vector| vector.norm() > 0.0).map(|vector| vector.normalize()).collect();
     let mut different: Vec<&Vector> = Vec::new();
     for unit in &units {
         if different.len() < SHOW_A_PLANE && different.iter().all(|other| unit.cross(other).norm() > TOLERANCE) {
@@ -51,7 +52,12 @@ pub fn in_space(space: SweepSpace, unit: Direction) -> Direction {
         SweepSpace::Slice(axes) => {
             let [x, y] = axes.map(|axis| unit[axis as usize]);
             let length = x.hypot(y);
-            [x / length, y / length, 0.0]
+            if length == 0.0 {
+                return [0.0; 3];
+            }
+            // (It keeps its length.)
+            let scale = Vector::from(unit).norm() / length;
+            [x * scale, y * scale, 0.0]
         }
     }
 }

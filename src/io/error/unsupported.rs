@@ -224,12 +224,9 @@ pub enum Unsupported {
     /// Gradients that are all zero.
     #[error("all gradients are zero; there is no projection to reconstruct")]
     NoGradient,
-    /// A gradient, by its number, its size and the largest size, of another size than others.
-    #[error(
-        "gradient {} is {} G/cm and others {} G/cm; only gradients of one size (spatial images) are reconstructed",
-        .0, .1[0], .1[1]
-    )]
-    DifferentGradients(usize, [f64; 2]),
+    /// An image without a field of its samples.
+    #[error("it has no spectra: the name of its intent is not 'field, mT'; expected an image of reconstruct --spectral-samples")]
+    NoFieldAxis,
     /// A table of another shape, rows and columns, than one vector for each of the projections.
     #[error(
         "its shape is {} × {} where 3 × {expected} is expected (2 × {expected} for a slice): one vector per projection",

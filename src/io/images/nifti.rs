@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use ::nifti::writer::WriterOptions;
 use ::nifti::{Endianness, NiftiError, NiftiHeader};
@@ -21,7 +22,7 @@ use strum::VariantArray as _;
 
 use super::description::whole_words;
 use super::orientation::{Orientation, oblique_notice, placed, reorder};
-use crate::data::{ImageChoice, ImageSeries, Notice, Placement, SeriesImage, Unit, Volume};
+use crate::data::{FieldAxis, ImageChoice, ImageSeries, Notice, Placement, SeriesImage, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::bytes::{ByteOrder, GzipReader, NumberFormat, NumberType, PendingFile, read_contiguous, regular_file_len, zeroed};
 use crate::io::error::{IoError, Unsupported};
@@ -355,6 +356,7 @@ fn name_of(unit: Unit) -> &'static str {
         Unit::Arbitrary => "tomoscope a.u.",
         Unit::Millimolar => "tomoscope mM",
         Unit::Torr => "tomoscope torr",
+        Unit::Millitesla => "tomoscope mT",
         Unit::PerMicrosecond => "tomoscope 1/µs",
         // The field has 16 bytes.
         Unit::SuvLeanJanmahasatian => "SUL (Janmahas.)",
@@ -378,12 +380,38 @@ pub fn write_image(path: &Path, volume: &Volume, description: &str, placement: O
     write_values(path, &header, volume.values.view())
 }
 
-/// Writes images on one grid as one image of four dimensions; the last dimension is time. The first begins at `start`, and each
-/// lasts `step`, seconds.
+/// Fourth dimension of an image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FourthAxis {
+    /// Start of the first image and duration of each, s.
+    Time([f64; 2]),
+    /// Magnetic field of each image. NIfTI has no unit for it: its intent has the name "field, mT".
+    Field(FieldAxis),
+}
+
+/// Name of the intent of an image with a spectrum in each voxel.
+const FIELD: &[u8] = b"field, mT";
+
+/// Reads an image with a spectrum in each voxel: the samples `[z, y, x]`, and their fields.
+///
+/// # Errors
+/// As [`read_images`], and an image without an axis of the field.
+pub fn read_spectra(path: &Path) -> Result<(Vec<Arc<Volume>>, FieldAxis, Vec<Notice>), IoError> {
+    let (header, _) = open(path)?;
+    let (series, notices) = read_images(path, ImageChoice::All)?;
+    let volumes: Vec<Arc<Volume>> = series.images.into_iter().map(|image| image.volume).collect();
+    let axis = FieldAxis { first_mt: decimal(header.toffset), step_mt: decimal(header.pixdim[4]), num_samples: volumes.len() };
+    match header.intent_name.starts_with(FIELD) && axis.step_mt > 0.0 && axis.first_mt.is_finite() && volumes.len() > 1 {
+        true => Ok((volumes, axis, notices)),
+        false => Err(IoError::unsupported(path, Unsupported::NoFieldAxis)),
+    }
+}
+
+/// Writes images on one grid as one image of four dimensions.
 ///
 /// # Errors
 /// As [`write_image`]; no image, or more than a side can have.
-pub fn write_series(path: &Path, volumes: &[Volume], [start, step]: [f64; 2], description: &str) -> Result<(), IoError> {
+pub fn write_series(path: &Path, volumes: &[Volume], axis: FourthAxis, description: &str) -> Result<(), IoError> {
     let views: Vec<_> = volumes.iter().map(|volume| volume.values.view()).collect();
     let values = ndarray::stack(Axis(0), &views).map_err(|error| IoError::unsupported(path, Unsupported::SeriesGrids(error)))?;
     let Some(first) = volumes.first().filter(|_| volumes.len() <= MAX_SIDE) else {
@@ -392,10 +420,20 @@ pub fn write_series(path: &Path, volumes: &[Volume], [start, step]: [f64; 2], de
     check_sides(path, &first.grid)?;
     let of_space = header(first);
     let mut pixdim = of_space.pixdim;
-    pixdim[4] = step as f32;
     // 8 = seconds, in addition to the unit of space.
-    let xyzt_units = of_space.xyzt_units | 8;
-    let header = NiftiHeader { descrip: descrip(description), pixdim, toffset: start as f32, xyzt_units, ..of_space };
+    let ([start, step], unit) = match axis {
+        FourthAxis::Time(times) => (times, 8),
+        FourthAxis::Field(axis) => ([axis.first_mt, axis.step_mt], 0),
+    };
+    pixdim[4] = step as f32;
+    let xyzt_units = of_space.xyzt_units | unit;
+    let mut intent_name = of_space.intent_name;
+    if matches!(axis, FourthAxis::Field(_)) {
+        intent_name = [0; 16];
+        intent_name[..FIELD.len()].copy_from_slice(FIELD);
+    }
+    let (descrip, toffset) = (descrip(description), start as f32);
+    let header = NiftiHeader { descrip, pixdim, toffset, xyzt_units, intent_name, ..of_space };
     write_values(path, &header, values.view())
 }
 

@@ -14,7 +14,7 @@ use rustfft::{Fft, FftNum, FftPlanner};
 use super::axis::{Pass, all_places, good_size, zeros};
 
 /// Rows and frequencies of x that a thread takes together: neighbours in memory.
-const BLOCK: usize = 8;
+pub(super) const BLOCK: usize = 8;
 
 /// Returns the size of the kernel of a convolution of images: −n … n − 1 along each axis that takes part.
 pub fn kernel_size(size: [usize; 3]) -> [usize; 3] {
@@ -46,7 +46,8 @@ impl<T: FftNum> KernelSpectrum<T> {
         let value = |value: f64| T::from_f64(value).unwrap_or_else(T::zero);
         for j in 0..num_images {
             for m in 0..=j {
-                let spectrum = transformed(size, &kernel(m, j));
+                let values = kernel(m, j).into_iter().map(Complex::from).collect();
+                let spectrum = transformed(size, padded_size(size)[0] / 2 + 1, values);
                 if m == j {
                     with_itself.push(spectrum.iter().map(|v| value(v.re)).collect());
                 } else {
@@ -99,23 +100,24 @@ impl<T: FftNum> KernelSpectrum<T> {
     }
 }
 
-/// Returns the half spectrum of a kernel, `[x][y][z]`, divided by the number of frequencies.
-fn transformed(size: [usize; 3], kernel: &[f64]) -> Vec<Complex<f64>> {
+/// Returns the first `num_x` frequencies along x of the spectrum of a kernel, `[x][y][z]`, divided by the number of frequencies.
+pub(super) fn transformed(size: [usize; 3], num_x: usize, kernel: Vec<Complex<f64>>) -> Vec<Complex<f64>> {
     let padded = padded_size(size);
     let mut planner = FftPlanner::new();
     let scale = 1.0 / padded.iter().product::<usize>() as f64;
-    let mut data: Vec<Complex<f64>> = kernel.iter().map(|&value| Complex::from(scale * value)).collect();
+    let mut data = kernel;
     for axis in 0..3 {
         let (n, len) = (size[axis], padded[axis]);
+        let factor = if axis == 0 { scale } else { 1.0 };
         let place: Vec<(usize, f64)> = match n {
-            0 | 1 => vec![(0, 1.0)],
+            0 | 1 => vec![(0, factor)],
             // (The value at −n has no partner at n.)
-            _ => (0..2 * n).map(|k| ((k + len - n) % len, if k == 0 { 0.0 } else { 1.0 })).collect(),
+            _ => (0..2 * n).map(|k| ((k + len - n) % len, if k == 0 { 0.0 } else { factor })).collect(),
         };
-        let take = all_places(if axis == 0 { len / 2 + 1 } else { len });
+        let take = all_places(if axis == 0 { num_x } else { len });
         data = Pass { fft: &planner.plan_fft_forward(len), place: Some(&place), take: &take }.apply(data);
     }
-    let [num_x, num_y, num_z] = [padded[0] / 2 + 1, padded[1], padded[2]];
+    let [_, num_y, num_z] = padded;
     let mut turned = zeros(data.len());
     turned.par_chunks_exact_mut(num_y * num_z).enumerate().for_each(|(x, plane)| {
         for (y, row) in plane.chunks_exact_mut(num_z).enumerate() {
@@ -138,29 +140,112 @@ impl<T: FftNum> Both<T> {
     }
 }
 
+/// Transforms along y and z of the planes of one frequency of x, of one image or several.
+pub(super) struct Planes<T: FftNum> {
+    size: [usize; 3],
+    padded: [usize; 3],
+    num_images: usize,
+    along_y: Both<T>,
+    along_z: Both<T>,
+}
+
+/// Working memory of a thread.
+pub(super) struct PlaneMemory<T> {
+    /// `[x frequency of a block, image, z, y frequency]`.
+    by_y: Vec<Complex<T>>,
+    /// `[image, y frequency, z frequency]`.
+    by_z: Vec<Complex<T>>,
+    scratch: Vec<Complex<T>>,
+}
+
+impl<T: FftNum> Planes<T> {
+    pub(super) fn new(size: [usize; 3], num_images: usize, planner: &mut FftPlanner<T>) -> Self {
+        let padded = padded_size(size);
+        let (along_y, along_z) = (Both::new(padded[1], planner), Both::new(padded[2], planner));
+        Self { size, padded, num_images, along_y, along_z }
+    }
+
+    pub(super) fn memory(&self) -> PlaneMemory<T> {
+        let zero = Complex::new(T::zero(), T::zero());
+        let [_, len_y, len_z] = self.padded;
+        PlaneMemory {
+            by_y: vec![zero; BLOCK * self.num_images * self.size[2] * len_y],
+            by_z: vec![zero; self.num_images * len_y * len_z],
+            scratch: vec![zero; self.along_y.scratch_len().max(self.along_z.scratch_len())],
+        }
+    }
+
+    /// Returns the values of the planes of one frequency of x.
+    fn len(&self) -> usize {
+        self.num_images * self.size[2] * self.size[1]
+    }
+
+    /// Convolves the planes of a few frequencies of x from `first` on, whose rows `[image, z, y]` have `row_len` frequencies.
+    /// `multiply` multiplies the spectra `[image, y, z]` of a frequency. The result is `[x frequency, image, z, y]`.
+    pub(super) fn convolve(
+        &self,
+        memory: &mut PlaneMemory<T>,
+        rows: &[Complex<T>],
+        (first, row_len): (usize, usize),
+        result: &mut [Complex<T>],
+        mut multiply: impl FnMut(usize, &mut [Complex<T>]),
+    ) {
+        let ([_, num_y, num_z], [_, len_y, _]) = (self.size, self.padded);
+        let num = result.len() / self.len();
+        let plane_len = self.num_images * num_z * len_y;
+        memory.by_y.fill(Complex::new(T::zero(), T::zero()));
+        for (row, values) in rows.chunks_exact(row_len).enumerate() {
+            let (z, y) = (row / num_y, row % num_y);
+            for (x, value) in values[first..first + num].iter().enumerate() {
+                memory.by_y[x * plane_len + z * len_y + y] = *value;
+            }
+        }
+        for (x, result) in result.chunks_exact_mut(self.len()).enumerate() {
+            self.plane(x * plane_len, memory, |values| multiply(first + x, values));
+            let by_y = memory.by_y[x * plane_len..].chunks_exact(len_y);
+            result.chunks_exact_mut(num_y).zip(by_y).for_each(|(row, values)| row.copy_from_slice(&values[..num_y]));
+        }
+    }
+
+    /// One frequency of x: transforms along y and z, the product, and back. `at` = its place in `by_y`.
+    fn plane(&self, at: usize, memory: &mut PlaneMemory<T>, multiply: impl FnOnce(&mut [Complex<T>])) {
+        let PlaneMemory { by_y, by_z, scratch } = memory;
+        let ([_, _, num_z], [_, len_y, len_z]) = (self.size, self.padded);
+        let by_y = &mut by_y[at..][..self.num_images * num_z * len_y];
+        let [forward, inverse] = &self.along_y.0;
+        by_y.chunks_exact_mut(len_y).for_each(|row| forward.process_with_scratch(row, scratch));
+        if len_z == 1 {
+            multiply(by_y);
+        } else {
+            let [forward_z, inverse_z] = &self.along_z.0;
+            by_z.fill(Complex::new(T::zero(), T::zero()));
+            for (row, along_y) in by_y.chunks_exact(len_y).enumerate() {
+                let (image, z) = (row / num_z, row % num_z);
+                along_y.iter().enumerate().for_each(|(y, value)| by_z[(image * len_y + y) * len_z + z] = *value);
+            }
+            by_z.chunks_exact_mut(len_z).for_each(|row| forward_z.process_with_scratch(row, scratch));
+            multiply(by_z);
+            by_z.chunks_exact_mut(len_z).for_each(|row| inverse_z.process_with_scratch(row, scratch));
+            for (row, along_y) in by_y.chunks_exact_mut(len_y).enumerate() {
+                let (image, z) = (row / num_z, row % num_z);
+                along_y.iter_mut().enumerate().for_each(|(y, value)| *value = by_z[(image * len_y + y) * len_z + z]);
+            }
+        }
+        by_y.chunks_exact_mut(len_y).for_each(|row| inverse.process_with_scratch(row, scratch));
+    }
+}
+
 /// A convolution with its working memory.
 pub struct Convolution<T: FftNum> {
     spectrum: KernelSpectrum<T>,
     padded: [usize; 3],
     forward: Arc<dyn RealToComplex<T>>,
     inverse: Arc<dyn ComplexToReal<T>>,
-    along_y: Both<T>,
-    along_z: Both<T>,
+    along_planes: Planes<T>,
     /// `[image, z, y, x frequency]`.
     rows: Vec<Complex<T>>,
     /// `[x frequency, image, z, y]`.
     planes: Vec<Complex<T>>,
-}
-
-/// Working memory of a thread.
-struct Planes<T> {
-    /// `[x frequency of a block, image, z, y frequency]`.
-    by_y: Vec<Complex<T>>,
-    /// `[image, y frequency, z frequency]`.
-    by_z: Vec<Complex<T>>,
-    values: Vec<Complex<T>>,
-    products: Vec<Complex<T>>,
-    scratch: Vec<Complex<T>>,
 }
 
 impl<T: FftNum> Convolution<T> {
@@ -175,8 +260,7 @@ impl<T: FftNum> Convolution<T> {
             padded,
             forward: real.plan_fft_forward(padded[0]),
             inverse: real.plan_fft_inverse(padded[0]),
-            along_y: Both::new(padded[1], &mut planner),
-            along_z: Both::new(padded[2], &mut planner),
+            along_planes: Planes::new(spectrum.size, spectrum.num_images, &mut planner),
             rows: vec![zero; num],
             planes: vec![zero; num],
             spectrum,
@@ -212,65 +296,16 @@ impl<T: FftNum> Convolution<T> {
     }
 
     fn multiply_planes(&self, rows: &[Complex<T>], planes: &mut [Complex<T>]) {
-        let ([_, num_y, num_z], [_, len_y, len_z]) = (self.spectrum.size, self.padded);
-        let (num_frequencies, num_images) = (self.num_frequencies(), self.spectrum.num_images);
+        let [_, len_y, len_z] = self.padded;
+        let (row_len, num_images) = (self.num_frequencies(), self.spectrum.num_images);
         let zero = Complex::new(T::zero(), T::zero());
-        let new = || Planes {
-            by_y: vec![zero; BLOCK * num_images * num_z * len_y],
-            by_z: vec![zero; num_images * len_y * len_z],
-            values: vec![zero; num_images],
-            products: vec![zero; num_images],
-            scratch: vec![zero; self.along_y.scratch_len().max(self.along_z.scratch_len())],
-        };
-        let plane_len = num_images * num_z * num_y;
-        planes.par_chunks_mut(BLOCK * plane_len).enumerate().for_each_init(new, |memory, (block, planes)| {
-            let first = block * BLOCK;
-            let num = planes.len() / plane_len;
-            memory.by_y.fill(zero);
-            for (row, values) in rows.chunks_exact(num_frequencies).enumerate() {
-                let (z, y) = (row / num_y, row % num_y);
-                for (x, value) in values[first..first + num].iter().enumerate() {
-                    memory.by_y[(x * num_images * num_z + z) * len_y + y] = *value;
-                }
-            }
-            for x in 0..num {
-                self.multiply_plane(first + x, x * num_images * num_z * len_y, memory);
-                let by_y = memory.by_y[x * num_images * num_z * len_y..].chunks_exact(len_y);
-                planes[x * plane_len..][..plane_len]
-                    .chunks_exact_mut(num_y)
-                    .zip(by_y)
-                    .for_each(|(row, values)| row.copy_from_slice(&values[..num_y]));
-            }
+        let new = || (self.along_planes.memory(), vec![zero; num_images], vec![zero; num_images]);
+        let blocks = planes.par_chunks_mut(BLOCK * self.along_planes.len()).enumerate();
+        blocks.for_each_init(new, |(memory, values, products), (block, planes)| {
+            self.along_planes.convolve(memory, rows, (block * BLOCK, row_len), planes, |frequency, data| {
+                self.multiply(frequency * len_y * len_z, len_y * len_z, data, values, products);
+            });
         });
-    }
-
-    /// One frequency of x: transforms along y and z, the product, and back. `at` = its place in `by_y`.
-    fn multiply_plane(&self, frequency: usize, at: usize, memory: &mut Planes<T>) {
-        let Planes { by_y, by_z, values, products, scratch } = memory;
-        let ([_, _, num_z], [_, len_y, len_z]) = (self.spectrum.size, self.padded);
-        let num_images = self.spectrum.num_images;
-        let by_y = &mut by_y[at..][..num_images * num_z * len_y];
-        let [forward, inverse] = &self.along_y.0;
-        by_y.chunks_exact_mut(len_y).for_each(|row| forward.process_with_scratch(row, scratch));
-        let spectrum_at = frequency * len_y * len_z;
-        if len_z == 1 {
-            self.multiply(spectrum_at, len_y, by_y, values, products);
-        } else {
-            let [forward_z, inverse_z] = &self.along_z.0;
-            by_z.fill(Complex::new(T::zero(), T::zero()));
-            for (row, along_y) in by_y.chunks_exact(len_y).enumerate() {
-                let (image, z) = (row / num_z, row % num_z);
-                along_y.iter().enumerate().for_each(|(y, value)| by_z[(image * len_y + y) * len_z + z] = *value);
-            }
-            by_z.chunks_exact_mut(len_z).for_each(|row| forward_z.process_with_scratch(row, scratch));
-            self.multiply(spectrum_at, len_y * len_z, by_z, values, products);
-            by_z.chunks_exact_mut(len_z).for_each(|row| inverse_z.process_with_scratch(row, scratch));
-            for (row, along_y) in by_y.chunks_exact_mut(len_y).enumerate() {
-                let (image, z) = (row / num_z, row % num_z);
-                along_y.iter_mut().enumerate().for_each(|(y, value)| *value = by_z[(image * len_y + y) * len_z + z]);
-            }
-        }
-        by_y.chunks_exact_mut(len_y).for_each(|row| inverse.process_with_scratch(row, scratch));
     }
 
     /// The product at `len` frequencies of all images, from place `at` of the spectrum on.

@@ -5,7 +5,9 @@
 mod axis;
 mod convolution;
 mod nonuniform;
+mod spectral;
 
 pub use axis::good_size;
 pub use convolution::{Convolution, KernelSpectrum, kernel_size, padded_size};
 pub use nonuniform::NonuniformTransform;
+pub use spectral::{SpectralConvolution, SpectralKernels, num_frequencies as num_spectral_frequencies};

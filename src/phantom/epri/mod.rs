@@ -9,12 +9,14 @@ mod catalogue;
 mod draft;
 mod oxygen;
 mod simulate;
+mod spectral;
 mod tumour;
 
 pub use body::{Body, Section};
 pub use catalogue::{by_name, catalogue, find};
 pub use oxygen::{DELAYS_US, OXYGEN_TORR, OxygenOptions, OxygenScan, noise_gain, simulate_oxygen};
 pub use simulate::{SweepError, SweepOptions, simulate};
+pub use spectral::{SpectralOptions, simulate_spectral};
 
 use rayon::prelude::*;
 

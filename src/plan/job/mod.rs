@@ -13,11 +13,12 @@ use std::sync::Arc;
 use self::data::Data;
 use self::settings::RunSettings;
 use self::subsets::{SubsetRule, default_num_iterations};
-use crate::data::{Notice, Study};
+use crate::data::{FieldAxis, Notice, Study};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::algorithms::penalised::{KAPPA, KAPPA_OF_FILE};
-use crate::plan::algorithms::registry::FbpMethod;
+use crate::plan::algorithms::registry::{AlgorithmChoice, FbpMethod};
+use crate::plan::algorithms::total_variation::tv_settings;
 use crate::plan::device::memory::DeviceMemory;
 use crate::plan::iteration_scheme::IterationScheme;
 use crate::recon::Estimate;
@@ -59,6 +60,14 @@ impl Job {
     /// Returns the grid of the image.
     pub fn grid(&self) -> &Grid {
         &self.settings.grid
+    }
+
+    /// Returns the fields of the spectra that the run finds in each voxel, if it does.
+    pub fn spectral_axis(&self) -> Option<FieldAxis> {
+        let Data::Sweep(acquisition) = self.data() else { return None };
+        let spectrum =
+            tv_settings(&self.settings.parameters).spectrum.filter(|_| self.settings.algorithm == AlgorithmChoice::TV)?;
+        acquisition.look(|sweep| spectrum.axis(sweep))
     }
 
     /// Returns what its steps are called and counted by.

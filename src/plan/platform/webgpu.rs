@@ -89,6 +89,9 @@ impl Platform for WebGpuPlatform {
         settings: TvSettings,
         images: TvImages,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
+        if settings.spectrum.is_some() {
+            return Err(self.lacks("total variation with a spectrum in each voxel"));
+        }
         if radicals.len() > 1 {
             return Err(self.lacks("total variation of several radicals"));
         }

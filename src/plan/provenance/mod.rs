@@ -17,8 +17,8 @@ use self::data::file_name;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
 pub use self::oximetry::OximetryRecord;
 use crate::data::{
-    BasisSettings, Counts, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TofBins, TubeSet, TubesMade, Unit,
-    ValueScale, Volume,
+    BasisSettings, Counts, FieldAxis, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TofBins, TubeSet, TubesMade,
+    Unit, ValueScale, Volume,
 };
 use crate::io::dicom::{ANONYMOUS_START, SeriesContext};
 pub use crate::io::provenance::ImageRecord;
@@ -78,6 +78,9 @@ pub struct Provenance {
     /// Images and calibration of a map of pulse oximetry.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub oximetry: Option<OximetryRecord>,
+    /// Magnetic fields of the samples, of an image with a spectrum in each voxel.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub spectra: Option<FieldAxis>,
     /// By which the image is known as the one that a command would make again.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub seal: Option<ContentFingerprint>,
@@ -315,6 +318,7 @@ impl Provenance {
             mm_per_unit: None,
             pet: None,
             oximetry: None,
+            spectra: None,
             seal: None,
             image,
             device,

@@ -1,9 +1,11 @@
 //! Settings and an EPRI sweep become a reconstruction with total variation on a device.
 
 use super::prepared::Prepared;
-use crate::data::Notice;
+use crate::data::{Notice, Projection, Sweep};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, NonuniformTransform, kernel_size, padded_size};
+use crate::operator::{
+    Accumulation, NonuniformTransform, SpectralConvolution, kernel_size, num_spectral_frequencies, padded_size,
+};
 use crate::plan::algorithms::total_variation::tv_settings;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds, NUM_FRAMES, check_image};
@@ -14,7 +16,10 @@ use crate::plan::job::settings::RunSettings;
 use crate::plan::platform::Platform;
 use crate::plan::platform::open::choose_device;
 use crate::plan::problem::SetupProblem;
-use crate::recon::{TvImages, num_axes};
+use crate::recon::{DataProblem, ReconError, SettingsProblem, SpectrumSettings, TvImages, num_axes, num_gradient_sizes};
+
+/// Signal at the ends of a field sweep, of the largest, that is reported.
+const MAX_AT_ENDS: f32 = 0.1;
 
 /// Name of its operator, for people.
 const OPERATOR: &str = "frequencies";
@@ -33,6 +38,9 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, acquisition: &Acquisit
         platform.total_variation(&sweep, &settings.radicals, &settings.grid, tv_settings(&settings.parameters), images)?;
     let prepared = Prepared::new(job, algorithm, names, Accumulation::Deterministic, &needs, None);
     notices.extend(folded(&settings.grid, sweep.extent_mm(), settings.mask.is_some()));
+    if tv_settings(&settings.parameters).spectrum.is_some() {
+        notices.extend(cut_off(&sweep));
+    }
     Ok(Prepared { notices, num_taken: sweep.num_complete(), ..prepared })
 }
 
@@ -62,18 +70,52 @@ fn folded(grid: &Grid, extent_mm: f64, has_mask: bool) -> Option<Notice> {
     })
 }
 
-fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupProblem> {
+/// Warns of projections that have signal at the ends of the field sweep: it is folded back to the other end.
+fn cut_off(sweep: &Sweep) -> Option<Notice> {
+    let size = |values: &[f32]| values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+    let largest = sweep.projections.iter().map(|projection| size(&projection.values)).fold(0.0, f32::max);
+    let num = sweep.num_points.div_ceil(50);
+    let ends = |projection: &Projection| {
+        let values = &projection.values;
+        // (The mean of a few samples: noise is no signal.)
+        let mean = |part: &[f32]| part.iter().sum::<f32>().abs() / part.len() as f32;
+        mean(&values[..num]).max(mean(&values[values.len() - num..]))
+    };
+    let at_ends = sweep.projections.iter().map(ends).fold(0.0, f32::max);
+    (at_ends > MAX_AT_ENDS * largest).then(|| {
+        Notice::warning(format!(
+            "a projection has {:.0} % of the largest signal at an end of the field sweep: the sweep is too narrow for the gradient, and signal \
+             beyond it is folded back (aliasing). Measure a wider sweep or a smaller gradient",
+            100.0 * at_ends / largest
+        ))
+    })
+}
+
+fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupError> {
     let num_slices = settings.grid.size[2];
     if acquisition.look(|sweep| sweep.space).is_slice() && num_slices != 1 {
-        return Err(SetupProblem::NumSlices(num_slices));
+        return Err(SetupProblem::NumSlices(num_slices).into());
     }
     if acquisition.is_over() && acquisition.num_complete() == 0 {
-        return Err(SetupProblem::NoProjections);
+        return Err(SetupProblem::NoProjections.into());
+    }
+    let tv = tv_settings(&settings.parameters);
+    if tv.spectrum.is_some() {
+        if tv.is_positive {
+            return Err(ReconError::from(SettingsProblem::PositiveSpectra).into());
+        }
+        if !settings.radicals.is_empty() {
+            return Err(ReconError::from(SettingsProblem::SpectraOfRadicals).into());
+        }
+        // (Until then further sizes may arrive.)
+        if acquisition.is_over() && acquisition.look(num_gradient_sizes) < 2 {
+            return Err(ReconError::from(DataProblem::OneGradientSize).into());
+        }
     }
     let images = [&settings.init, &settings.mask].into_iter().flatten();
     match images.map(|image| &image.grid).find(|grid| !grid.same_as(&settings.grid)) {
         Some(found) => {
-            Err(SetupProblem::StartImage { found: Box::new(found.clone()), expected: Box::new(settings.grid.clone()) })
+            Err(SetupProblem::StartImage { found: Box::new(found.clone()), expected: Box::new(settings.grid.clone()) }.into())
         }
         None => Ok(()),
     }
@@ -88,6 +130,9 @@ fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNee
     let num_axes = num_axes(size) as u64;
     let padded = padded_size(size).map(|n| n as u64);
     let half = padded[0] / 2 + 1;
+    if let Some(spectrum) = tv_settings(&settings.parameters).spectrum {
+        return Ok(MemoryNeeds::of([(spectral_bytes(&settings.grid, spectrum), free)]));
+    }
     let num_radicals = settings.radicals.len().max(1) as u64;
     let images = ((4 + num_axes) * num_radicals + NUM_FRAMES) * settings.grid.num_voxels() as u64;
     // (Kernels between radicals are complex: as many values as there are pairs.)
@@ -96,6 +141,19 @@ fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNee
     let kernel: u64 = kernel_size(size).iter().map(|&n| n as u64).product();
     let once = NonuniformTransform::bytes(kernel_size(size)) + 8 * kernel;
     Ok(MemoryNeeds::of([(4 * images + of_convolution + once, free)]))
+}
+
+/// Returns the bytes of a run with a spectrum in each voxel: those of its arrays, and once the backprojection in double precision at all
+/// frequencies with its samples, or the transform that makes the kernels.
+fn spectral_bytes(grid: &Grid, spectrum: SpectrumSettings) -> u64 {
+    let (num_samples, num_voxels) = (spectrum.num_samples as u64, grid.num_voxels() as u64);
+    let num_components = num_axes(grid.size) as u64 + u64::from(spectrum.strength > 0.0);
+    let arrays = 4 * ((4 + num_components) * num_samples + NUM_FRAMES) * num_voxels;
+    let kernel: u64 = kernel_size(grid.size).iter().map(|&n| n as u64).product();
+    let backprojection = 16 * num_spectral_frequencies(spectrum.num_samples) as u64 * num_voxels;
+    let once = backprojection.max(NonuniformTransform::bytes(kernel_size(grid.size)) + 16 * kernel);
+    let of_data = 8 * num_samples * num_voxels;
+    arrays + of_data + once + 2 * SpectralConvolution::<f32>::bytes(grid.size, spectrum.num_samples)
 }
 
 fn text_of(platform: &dyn Platform) -> [String; 2] {

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use super::check::{check_projection, check_sweep};
+use super::check::{GradientSizes, check_projection, check_sweep};
 use super::filtering::{FilterSettings, ProjectionFilter};
 use crate::algebra::{Backend, Image, PendingVolume, Voxels};
 use crate::data::{Projection, RoiMask, RoiSums, Sweep, SweepSpace, Volume};
@@ -56,7 +56,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
     /// # Errors
     /// Data or settings that do not suit, not enough memory on the device.
     pub fn new(mut backend: B, backprojector: P, sweep: &Sweep, settings: FbpSettings) -> Result<Self, ReconError> {
-        check_sweep(sweep)?;
+        check_sweep(sweep, GradientSizes::One)?;
         if settings.block == 0 {
             return Err(SettingsProblem::NoProjections.into());
         }
@@ -160,7 +160,9 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
     fn append(&mut self, projections: Vec<Projection>, is_last: bool) -> Result<(), ReconError> {
         let (first, num_points) = (self.projections.len(), self.filter.sampling().num_points);
         let mut numbered = projections.iter().enumerate();
-        numbered.try_for_each(|(k, projection)| check_projection(projection, first + k, num_points, self.space))?;
+        numbered.try_for_each(|(k, projection)| {
+            check_projection(projection, first + k, (num_points, self.space), GradientSizes::One)
+        })?;
         self.enqueue(projections);
         if is_last {
             self.num_expected = Some(self.projections.len());

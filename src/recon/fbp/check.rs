@@ -3,6 +3,15 @@
 use crate::data::{Projection, Sweep, SweepSpace};
 use crate::recon::{DataProblem, ProjectionProblem, ReconError};
 
+/// Sizes of the gradients that an algorithm takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GradientSizes {
+    /// One size: directions are unit vectors.
+    One,
+    /// Any up to the largest one.
+    Any,
+}
+
 /// Tolerance of the length 1 of a direction.
 const DIRECTION_TOLERANCE: f64 = 1e-3;
 
@@ -10,7 +19,7 @@ const DIRECTION_TOLERANCE: f64 = 1e-3;
 ///
 /// # Errors
 /// An invalid sampling, an unusable projection.
-pub fn check_sweep(sweep: &Sweep) -> Result<(), ReconError> {
+pub fn check_sweep(sweep: &Sweep, sizes: GradientSizes) -> Result<(), ReconError> {
     let Sweep { num_points, step_mm, centre, .. } = sweep;
     if *num_points < 3 {
         return Err(DataProblem::NumSamples(*num_points).into());
@@ -22,7 +31,7 @@ pub fn check_sweep(sweep: &Sweep) -> Result<(), ReconError> {
         return Err(DataProblem::Centre(*centre).into());
     }
     let mut projections = sweep.projections.iter().enumerate();
-    projections.try_for_each(|(index, projection)| check_projection(projection, index, *num_points, sweep.space))
+    projections.try_for_each(|(index, projection)| check_projection(projection, index, (*num_points, sweep.space), sizes))
 }
 
 /// Refuses an unusable projection; `index` counts the projections of the acquisition.
@@ -30,7 +39,12 @@ pub fn check_sweep(sweep: &Sweep) -> Result<(), ReconError> {
 /// # Errors
 /// Another number of samples, a sample that is not a number, a direction that is none or leaves the
 /// slice, a weight that is none.
-pub fn check_projection(projection: &Projection, index: usize, num_points: usize, space: SweepSpace) -> Result<(), ReconError> {
+pub fn check_projection(
+    projection: &Projection,
+    index: usize,
+    (num_points, space): (usize, SweepSpace),
+    sizes: GradientSizes,
+) -> Result<(), ReconError> {
     let refuse = |problem: ProjectionProblem| Err(DataProblem::Projection { index, problem }.into());
     let found = projection.values.len();
     if found != num_points {
@@ -40,10 +54,11 @@ pub fn check_projection(projection: &Projection, index: usize, num_points: usize
         return refuse(ProjectionProblem::Sample { sample, value: projection.values[sample] });
     }
     let length = projection.direction.iter().map(|c| c * c).sum::<f64>().sqrt();
-    if length == 0.0 {
+    if length == 0.0 && sizes == GradientSizes::One {
         return refuse(ProjectionProblem::NoGradient);
     }
-    if length.is_nan() || (length - 1.0).abs() > DIRECTION_TOLERANCE {
+    let is_shorter = sizes == GradientSizes::Any && length < 1.0;
+    if length.is_nan() || ((length - 1.0).abs() > DIRECTION_TOLERANCE && !is_shorter) {
         return refuse(ProjectionProblem::Direction(length));
     }
     if space.is_slice() && projection.direction[2] != 0.0 {

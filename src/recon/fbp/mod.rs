@@ -9,7 +9,7 @@ mod resample;
 
 pub use algorithm::{Fbp, FbpSettings};
 pub use baseline::Baseline;
-pub use check::{check_projection, check_sweep};
+pub use check::{GradientSizes, check_projection, check_sweep};
 pub use filter::Filter;
 pub use filtering::{FilterSettings, ProjectionFilter};
 pub use resample::{equal_angles_for, resample_to_equal_angles};

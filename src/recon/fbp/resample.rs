@@ -10,7 +10,7 @@
 
 use rayon::prelude::*;
 
-use super::check::check_sweep;
+use super::check::{GradientSizes, check_sweep};
 use crate::data::{Direction, Projection, Sweep};
 use crate::geometry::dot;
 use crate::operator::OperatorError;
@@ -32,7 +32,7 @@ pub fn equal_angles_for(num_projections: usize) -> [usize; 2] {
 /// # Errors
 /// An unusable acquisition, fewer projections than a plane is fitted through, stopped.
 pub fn resample_to_equal_angles(sweep: &Sweep, [num_polar, num_azimuth]: [usize; 2], task: &Task) -> Result<Sweep, ReconError> {
-    check_sweep(sweep)?;
+    check_sweep(sweep, GradientSizes::One)?;
     let found = sweep.num_complete();
     if found < NUM_NEIGHBOURS {
         return Err(DataProblem::FewProjections { found, needed: NUM_NEIGHBOURS }.into());

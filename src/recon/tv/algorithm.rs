@@ -10,13 +10,16 @@ use std::f64::consts::PI;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::kernels::{Lattice, PrimalStep, PrimalSums, TotalVariationKernels, num_axes};
-use super::model::{SweepModel, spectra_of, voxel_volume};
+use super::kernels::{PrimalStep, PrimalSums, TotalVariationKernels};
+use super::known::{Known, Model};
+use super::lattice::{Lattice, num_axes};
+use super::model::{spectra_of, voxel_volume};
+use super::settings::{TvImages, TvSettings};
 use crate::algebra::{BackendError, Image, PendingVolume, Voxels};
 use crate::data::{Projection, Radical, ReferenceSpectrum, RoiMask, RoiSums, Sweep, SweepKind, Volume};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, KernelSpectrum, OperatorError};
-use crate::recon::fbp::{check_projection, check_sweep};
+use crate::operator::{Accumulation, OperatorError};
+use crate::recon::fbp::{GradientSizes, check_projection, check_sweep};
 use crate::recon::image_readout::ImageReadout;
 use crate::recon::{
     Algorithm, AscentReport, AscentTuning, DataProblem, ObjectiveValue, ReconError, SettingsProblem, Stage, StageTimes,
@@ -38,44 +41,6 @@ const STEPS_TO_OBJECTIVE: usize = 10;
 const STEPS_TO_DATA: usize = 20;
 /// That part.
 const PART_OF_DATA: f64 = 0.1;
-
-/// Settings of [`TotalVariation`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TvSettings {
-    /// Strength λ, above 0: λ′ without the scale of the data, as PyEPRI normalises it.
-    pub strength: f64,
-    /// The run has converged where ‖u′ − u‖ < tolerance · ‖u′‖; 0 = never.
-    pub tolerance: f64,
-    /// True if images have no values below 0.
-    pub is_positive: bool,
-    /// Tolerance of the transforms between image and frequencies.
-    pub transform_tolerance: f64,
-}
-
-impl Default for TvSettings {
-    fn default() -> Self {
-        Self { strength: 1.0, tolerance: 1e-5, is_positive: false, transform_tolerance: 1e-6 }
-    }
-}
-
-/// Images that a run is given.
-#[derive(Clone, Debug, Default)]
-pub struct TvImages {
-    /// Start image; `None` = A*s.
-    pub init: Option<Arc<Volume>>,
-    /// Values outside its positive ones stay 0.
-    pub mask: Option<Arc<Volume>>,
-}
-
-/// Sums over the projections in the image.
-struct Known {
-    /// A*s of each radical, and the kernels of A*A: (0, 0), (0, 1), (1, 1), (0, 2), ….
-    of_data: Vec<Vec<f64>>,
-    kernels: Vec<Vec<f64>>,
-    /// ½‖s‖².
-    energy: f64,
-    num_projections: usize,
-}
 
 /// Arrays of a run.
 struct Arrays<B: TotalVariationKernels> {
@@ -115,6 +80,8 @@ pub struct TotalVariation<B: TotalVariationKernels> {
     shown: ImageReadout<B, Voxels>,
     /// Shown before the first step.
     zeros: B::Array<Image>,
+    /// Of spectra in each voxel: what is shown of them, and after which iteration.
+    amplitude: Option<(usize, B::Array<Image>)>,
 }
 
 impl<B: TotalVariationKernels> TotalVariation<B> {
@@ -131,9 +98,17 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         settings: TvSettings,
         images: TvImages,
     ) -> Result<Self, ReconError> {
-        check_sweep(sweep)?;
+        check_sweep(sweep, GradientSizes::Any)?;
         if !(settings.strength > 0.0 && settings.strength.is_finite()) {
             return Err(SettingsProblem::TvStrength(settings.strength).into());
+        }
+        if let Some(spectrum) = settings.spectrum {
+            if settings.is_positive {
+                return Err(SettingsProblem::PositiveSpectra.into());
+            }
+            if !(spectrum.strength >= 0.0 && spectrum.strength.is_finite()) {
+                return Err(SettingsProblem::SpectralStrength(spectrum.strength).into());
+            }
         }
         let num_voxels = grid.num_voxels();
         if images.init.as_ref().is_some_and(|init| init.as_slice().iter().any(|value| !value.is_finite())) {
@@ -142,11 +117,12 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let mask = images.mask.as_ref().map(|mask| mask_values(mask)).transpose()?;
         let mask = mask.map(|values| backend.upload(Arc::new(values))).transpose()?;
         // (An unusable spectrum is refused now, not after the first projections.)
-        let num_images =
-            SweepModel::new(&sweep.without_projections(), radicals, grid, settings.transform_tolerance)?.num_radicals();
-        let lattice = Lattice { size: grid.size, weights: weights(grid), num_images };
+        let num_images = Model::new(&sweep.without_projections(), radicals, grid, &settings)?.num_images();
+        let spectral_weight = settings.spectrum.map_or(0.0, |spectrum| spectrum.strength as f32);
+        let lattice = Lattice { size: grid.size, weights: weights(grid), num_images, spectral_weight };
         Ok(Self {
             zeros: backend.zeros(num_voxels)?,
+            amplitude: None,
             shown: ImageReadout::new(Voxels::whole(grid.clone())),
             backend,
             grid: grid.clone(),
@@ -169,8 +145,11 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
 
     /// Returns λ′ = λ·(max h − min h)·P/(2^{d−1}π)·N/B·δ^{d−1} of P projections of N samples over a range B of the field: PyEPRI's
     /// normalisation, in which the image in mm takes the place of that in cm, and the field in mT that in G. Of pulses, h is 1/s at one
-    /// sample, and the field the distance t.
-    fn unnormalised_strength(&self, num_projections: usize) -> f64 {
+    /// sample, and the field the distance t. Of spectra in each voxel, which have no h, λ′ = λ/1000 · max |A*s|.
+    fn unnormalised_strength(&self, known: &Known) -> f64 {
+        if self.settings.spectrum.is_some() {
+            return 1e-3 * self.settings.strength * known.largest();
+        }
         let (step, height) = match &self.sweep.kind {
             SweepKind::Pulse => (self.sweep.step_mm, 1.0 / self.sweep.step_mm),
             SweepKind::ContinuousWave { step_mt, reference, .. } => {
@@ -184,7 +163,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         };
         let num_axes = self.lattice.num_axes();
         let density = self.sweep.num_points as f64 / ((self.sweep.num_points as f64 - 1.0) * step);
-        let directions = num_projections as f64 / (2_f64.powi(num_axes as i32 - 1) * PI);
+        let directions = known.num_projections as f64 / (2_f64.powi(num_axes as i32 - 1) * PI);
         self.settings.strength * height * directions * density * edge_mm(&self.grid).powi(num_axes as i32 - 1)
     }
 
@@ -202,23 +181,11 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     fn take_waiting(&mut self) -> Result<(), ReconError> {
         let projections = std::mem::take(&mut self.waiting);
         let block = Sweep { projections, ..self.sweep.clone() };
-        let model = SweepModel::new(&block, &self.radicals, &self.grid, self.settings.transform_tolerance)?;
-        let values: Vec<f64> =
-            block.projections.iter().flat_map(|projection| projection.values.iter().map(|v| f64::from(*v))).collect();
-        let of_data = model.backproject(&values);
-        let pairs = (0..model.num_radicals()).flat_map(|j| (0..=j).map(move |m| (m, j)));
-        let kernels: Vec<Vec<f64>> = pairs.map(|(m, j)| model.kernel(m, j)).collect();
-        let energy = 0.5 * values.iter().map(|value| value * value).sum::<f64>();
+        let model = Model::new(&block, &self.radicals, &self.grid, &self.settings)?;
+        let known = Known::of(&model, &block);
         match &mut self.known {
-            None => self.known = Some(Known { of_data, kernels, energy, num_projections: block.projections.len() }),
-            Some(known) => {
-                let all = known.of_data.iter_mut().chain(&mut known.kernels);
-                for (sum, values) in all.zip(of_data.iter().chain(&kernels)) {
-                    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-                }
-                known.energy += energy;
-                known.num_projections += block.projections.len();
-            }
+            None => self.known = Some(known),
+            Some(sums) => sums.add(&known),
         }
         Ok(())
     }
@@ -227,11 +194,11 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     fn renew_arrays(&mut self, known: &Known, task: &Task) -> Result<(), ReconError> {
         let num_images = self.lattice.num_images;
         let single = |values: &[Vec<f64>]| Arc::new(values.iter().flatten().map(|value| *value as f32).collect::<Vec<f32>>());
-        let spectrum = KernelSpectrum::new(self.grid.size, num_images, |m, j| known.kernels[j * (j + 1) / 2 + m].clone());
         let of_data = self.backend.upload(single(&known.of_data))?;
-        let mut coupling = self.backend.coupling(spectrum)?;
+        let mut coupling = known.coupling(&mut self.backend, self.grid.size)?;
         let start = match &self.images.init {
             Some(init) if num_images == 1 => Arc::new(init.as_slice().to_vec()),
+            _ if self.settings.spectrum.is_some() => single(&known.of_data),
             _ => single(
                 &known
                     .of_data
@@ -245,9 +212,11 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             Some(arrays) => Arrays { of_data, coupling, lipschitz, ..arrays },
             None => {
                 let len = num_images * self.grid.num_voxels();
-                let mut image = || self.backend.upload(Arc::new(start.to_vec()));
+                // Spectra have no integral to scale A*s with: their first image is 0.
+                let has_spectra = self.settings.spectrum.is_some();
+                let mut image = || if has_spectra { self.backend.zeros(len) } else { self.backend.upload(start.clone()) };
                 let (u, extrapolated) = (image()?, image()?);
-                let field = self.backend.zeros(self.lattice.num_axes() * len)?;
+                let field = self.backend.zeros(self.lattice.field_len())?;
                 Arrays { u, extrapolated, field, of_model: self.backend.zeros(len)?, of_data, coupling, lipschitz }
             }
         };
@@ -285,7 +254,8 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let (backend, lattice, mask) = (&mut self.backend, &self.lattice, self.mask.as_ref());
         let is_due = (self.iteration + 1).is_multiple_of(STEPS_TO_OBJECTIVE) || self.iteration == 0;
         let variation = if is_due { Some(backend.total_variation(&arrays.coupling, &arrays.u, mask, lattice)?) } else { None };
-        let squares: f64 = lattice.weights.iter().map(|weight| 4.0 * f64::from(weight * weight)).sum();
+        let weights = lattice.weights.iter().chain([&lattice.spectral_weight]);
+        let squares: f64 = weights.map(|weight| 4.0 * f64::from(weight * weight)).sum();
         let sigma = arrays.lipschitz / (squares * strength * strength);
         backend.dual_step(&arrays.coupling, &mut arrays.field, &arrays.extrapolated, mask, lattice, (sigma * strength) as f32)?;
         backend.convolve(&mut arrays.coupling, &arrays.u, &mut arrays.of_model)?;
@@ -310,7 +280,24 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         self.update < self.settings.tolerance
     }
 
-    /// Returns the images of all radicals, `[radical][z, y, x]`.
+    /// Renews the peak-to-peak amplitude of the spectrum in each voxel, which is shown of it.
+    fn renew_amplitude(&mut self) -> Result<(), BackendError> {
+        let is_old = self.amplitude.as_ref().is_none_or(|(iteration, _)| *iteration != self.iteration);
+        let Some(arrays) = self.arrays.as_ref().filter(|_| is_old && self.settings.spectrum.is_some()) else { return Ok(()) };
+        let num_voxels = self.grid.num_voxels();
+        let values = self.backend.read(&arrays.u, |samples| {
+            let (mut highest, mut lowest) = (samples[..num_voxels].to_vec(), samples[..num_voxels].to_vec());
+            for sample in samples.chunks_exact(num_voxels) {
+                highest.iter_mut().zip(sample).for_each(|(highest, value)| *highest = highest.max(*value));
+                lowest.iter_mut().zip(sample).for_each(|(lowest, value)| *lowest = lowest.min(*value));
+            }
+            highest.iter().zip(lowest).map(|(highest, lowest)| highest - lowest).collect::<Vec<f32>>()
+        })?;
+        self.amplitude = Some((self.iteration, self.backend.upload(Arc::new(values))?));
+        Ok(())
+    }
+
+    /// Returns the images of all radicals, or of all samples of the spectra, `[image][z, y, x]`.
     ///
     /// # Errors
     /// Device failure.
@@ -318,6 +305,19 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let num_voxels = self.grid.num_voxels();
         let Some(arrays) = &self.arrays else { return Ok(vec![vec![0.0; num_voxels]; self.lattice.num_images]) };
         Ok(self.backend.read(&arrays.u, |values| values.chunks_exact(num_voxels).map(<[f32]>::to_vec).collect())?)
+    }
+}
+
+/// Returns the array of the image that is shown.
+fn shown<'a, B: TotalVariationKernels>(
+    amplitude: &'a Option<(usize, B::Array<Image>)>,
+    arrays: &'a Option<Arrays<B>>,
+    zeros: &'a B::Array<Image>,
+) -> &'a B::Array<Image> {
+    match (amplitude, arrays) {
+        (Some((_, amplitude)), _) => amplitude,
+        (None, Some(arrays)) => &arrays.u,
+        (None, None) => zeros,
     }
 }
 
@@ -362,10 +362,9 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
             self.are_old = false;
             stages[Stage::Filter] = start.elapsed();
         }
-        let (num_projections, energy) =
-            self.known.as_ref().map(|known| (known.num_projections, known.energy)).ok_or(DataProblem::AllUsed)?;
+        let known = self.known.as_ref().ok_or(DataProblem::AllUsed)?;
+        let (strength, energy) = (self.unnormalised_strength(known), known.energy);
         let start = Instant::now();
-        let strength = self.unnormalised_strength(num_projections);
         let mut arrays = self.arrays.take().ok_or(DataProblem::AllUsed)?;
         let advanced = self.advance(&mut arrays, strength);
         let step_size = 0.5 / arrays.lipschitz;
@@ -399,7 +398,7 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         let num_used = self.known.as_ref().map_or(0, |known| known.num_projections);
         let first = num_used + self.waiting.len();
         for (k, projection) in projections.iter().enumerate() {
-            check_projection(projection, first + k, self.sweep.num_points, self.sweep.space)?;
+            check_projection(projection, first + k, (self.sweep.num_points, self.sweep.space), GradientSizes::Any)?;
         }
         self.waiting.extend(projections);
         if is_last {
@@ -421,12 +420,14 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
     }
 
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
-        let image = self.arrays.as_ref().map_or(&self.zeros, |arrays| &arrays.u);
+        self.renew_amplitude()?;
+        let image = shown(&self.amplitude, &self.arrays, &self.zeros);
         Ok(self.shown.volume_into(&mut self.backend, image, 1.0, volume)?)
     }
 
     fn begin_volume(&mut self) -> Result<Option<PendingVolume>, ReconError> {
-        let image = self.arrays.as_ref().map_or(&self.zeros, |arrays| &arrays.u);
+        self.renew_amplitude()?;
+        let image = shown(&self.amplitude, &self.arrays, &self.zeros);
         Ok(self.shown.begin_volume(&mut self.backend, image, 1.0)?)
     }
 
@@ -435,18 +436,19 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
     }
 
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {
-        let image = self.arrays.as_ref().map_or(&self.zeros, |arrays| &arrays.u);
+        self.renew_amplitude()?;
+        let image = shown(&self.amplitude, &self.arrays, &self.zeros);
         Ok(self.shown.roi_sums(&mut self.backend, image)?)
     }
 
-    fn num_radicals(&self) -> usize {
+    fn num_images(&self) -> usize {
         self.lattice.num_images
     }
 
-    fn radical_into(&mut self, radical: usize, volume: &mut Volume) -> Result<(), ReconError> {
+    fn image_into(&mut self, image: usize, volume: &mut Volume) -> Result<(), ReconError> {
         let num_voxels = self.grid.num_voxels();
         let Some(arrays) = &self.arrays else { return Ok(()) };
-        let copy = |values: &[f32]| volume.as_mut_slice().copy_from_slice(&values[radical * num_voxels..][..num_voxels]);
+        let copy = |values: &[f32]| volume.as_mut_slice().copy_from_slice(&values[image * num_voxels..][..num_voxels]);
         Ok(self.backend.read(&arrays.u, copy)?)
     }
 

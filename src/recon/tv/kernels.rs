@@ -2,36 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::lattice::Lattice;
+use super::spectral_axis as spectral;
 use crate::algebra::{Backend, BackendError, Host, HostArray, Image};
-use crate::operator::{Convolution, KernelSpectrum};
-
-/// Voxels of one image of several, and what their differences weigh.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Lattice {
-    /// Along x, y and z.
-    pub size: [usize; 3],
-    /// Weights of the differences along x, y and z; 0 along an axis that takes no part.
-    pub weights: [f32; 3],
-    /// Images, one of each radical.
-    pub num_images: usize,
-}
-
-impl Lattice {
-    /// Returns the voxels of an image.
-    pub fn num_voxels(&self) -> usize {
-        self.size.iter().product()
-    }
-
-    /// Returns the axes that take part: 2 of a slice, 3 of a volume. A field of vectors has the values `[image, axis, z, y, x]`.
-    pub fn num_axes(&self) -> usize {
-        num_axes(self.size)
-    }
-}
-
-/// Returns the axes that take part in an image of this size: 2 of a slice, 3 of a volume.
-pub fn num_axes(size: [usize; 3]) -> usize {
-    if size[2] == 1 { 2 } else { 3 }
-}
+use crate::operator::{Convolution, KernelSpectrum, SpectralConvolution, SpectralKernels};
 
 /// Constants of a step of the images.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,6 +56,14 @@ pub trait TotalVariationKernels: Backend {
     /// # Errors
     /// Not enough memory, device failure.
     fn coupling(&mut self, spectrum: KernelSpectrum<f32>) -> Result<Self::Coupling, BackendError>;
+
+    /// The same of spectral-spatial images.
+    ///
+    /// # Errors
+    /// A device that lacks it, not enough memory.
+    fn spectral_coupling(&mut self, _kernels: SpectralKernels<f32>) -> Result<Self::Coupling, BackendError> {
+        Err(BackendError::Lacks("spectral-spatial total variation"))
+    }
 
     /// Writes A*A of the images.
     ///
@@ -196,27 +178,42 @@ fn new_rows(num_x: usize) -> [Vec<f32>; 3] {
     std::array::from_fn(|_| vec![0.0; num_x])
 }
 
-impl TotalVariationKernels for Host {
-    type Coupling = Convolution<f32>;
+/// A convolution on the host.
+pub enum HostCoupling {
+    /// Of images of radicals.
+    Images(Convolution<f32>),
+    /// Of a spectral-spatial image.
+    Spectra(SpectralConvolution<f32>),
+}
 
-    fn coupling(&mut self, spectrum: KernelSpectrum<f32>) -> Result<Convolution<f32>, BackendError> {
-        Ok(Convolution::new(spectrum))
+impl TotalVariationKernels for Host {
+    type Coupling = HostCoupling;
+
+    fn coupling(&mut self, spectrum: KernelSpectrum<f32>) -> Result<HostCoupling, BackendError> {
+        Ok(HostCoupling::Images(Convolution::new(spectrum)))
+    }
+
+    fn spectral_coupling(&mut self, kernels: SpectralKernels<f32>) -> Result<HostCoupling, BackendError> {
+        Ok(HostCoupling::Spectra(SpectralConvolution::new(kernels)))
     }
 
     fn convolve(
         &mut self,
-        coupling: &mut Convolution<f32>,
+        coupling: &mut HostCoupling,
         images: &HostArray<Image>,
         result: &mut HostArray<Image>,
     ) -> Result<(), BackendError> {
         expect_len(images.len(), result.len())?;
-        coupling.apply(images, result.values_mut());
+        match coupling {
+            HostCoupling::Images(convolution) => convolution.apply(images, result.values_mut()),
+            HostCoupling::Spectra(convolution) => convolution.apply(images, result.values_mut()),
+        }
         Ok(())
     }
 
     fn dual_step(
         &mut self,
-        _: &Convolution<f32>,
+        _: &HostCoupling,
         field: &mut HostArray<Image>,
         extrapolated: &HostArray<Image>,
         mask: Option<&HostArray<Image>>,
@@ -225,11 +222,11 @@ impl TotalVariationKernels for Host {
     ) -> Result<(), BackendError> {
         let (num_x, num_voxels, num_axes) = (lattice.size[0], lattice.num_voxels(), lattice.num_axes());
         expect_len(lattice.num_images * num_voxels, extrapolated.len())?;
-        expect_len(num_axes * extrapolated.len(), field.len())?;
+        expect_len(lattice.field_len(), field.len())?;
         let mask = mask.map(|mask| &mask[..]);
-        for (image, field) in
-            extrapolated.chunks_exact(num_voxels).zip(field.values_mut().chunks_exact_mut(num_axes * num_voxels))
-        {
+        let (field, along_spectra) = field.values_mut().split_at_mut(num_axes * extrapolated.len());
+        spectral::dual_step(along_spectra, extrapolated, mask, lattice, scale);
+        for (image, field) in extrapolated.chunks_exact(num_voxels).zip(field.chunks_exact_mut(num_axes * num_voxels)) {
             let (x, rest) = field.split_at_mut(num_voxels);
             let (y, z) = rest.split_at_mut(num_voxels);
             let rows = x.par_chunks_mut(num_x).zip(y.par_chunks_mut(num_x)).enumerate().with_min_len(ROWS);
@@ -267,7 +264,7 @@ impl TotalVariationKernels for Host {
 
     fn primal_step(
         &mut self,
-        _: &Convolution<f32>,
+        _: &HostCoupling,
         [images, extrapolated]: [&mut HostArray<Image>; 2],
         field: &HostArray<Image>,
         [of_model, of_data]: [&HostArray<Image>; 2],
@@ -280,7 +277,8 @@ impl TotalVariationKernels for Host {
         expect_len(images.len(), extrapolated.len())?;
         expect_len(images.len(), of_model.len())?;
         expect_len(images.len(), of_data.len())?;
-        expect_len(num_axes * images.len(), field.len())?;
+        expect_len(lattice.field_len(), field.len())?;
+        let along_spectra = &field[num_axes * images.len()..];
         let rows_of_image = num_y * num_z;
         let blocks = images.values_mut().par_chunks_mut(ROWS * num_x).zip(extrapolated.values_mut().par_chunks_mut(ROWS * num_x));
         let sums: Vec<PrimalSums> = blocks
@@ -296,6 +294,7 @@ impl TotalVariationKernels for Host {
                         let image = row / rows_of_image;
                         let of_image = &field[image * num_axes * num_voxels..][..num_axes * num_voxels];
                         divergence_of_row(of_image, lattice, row % rows_of_image, divergence);
+                        spectral::add_divergence(along_spectra, lattice, at, divergence);
                         let mask = mask.map(|mask| &mask[at % num_voxels..at % num_voxels + num_x]);
                         let (model, data) = (&of_model[at..at + num_x], &of_data[at..at + num_x]);
                         sums = sums + primal_row([u, extrapolated], divergence, [model, data], mask, step);
@@ -309,7 +308,7 @@ impl TotalVariationKernels for Host {
 
     fn total_variation(
         &mut self,
-        _: &Convolution<f32>,
+        _: &HostCoupling,
         images: &HostArray<Image>,
         mask: Option<&HostArray<Image>>,
         lattice: &Lattice,
@@ -326,7 +325,7 @@ impl TotalVariationKernels for Host {
             lengths.sum::<f64>()
         };
         let sums: Vec<f64> = (0..num_rows).into_par_iter().with_min_len(ROWS).map_init(|| new_rows(num_x), of_row).collect();
-        Ok(sums.iter().sum())
+        Ok(sums.iter().sum::<f64>() + spectral::variation(images, mask, lattice))
     }
 }
 

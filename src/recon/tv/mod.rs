@@ -1,9 +1,18 @@
-//! Images of an EPRI sweep by least squares with total variation: the u that minimises ½‖A u − s‖² + λ′ Σ|∇u|.
+//! Images of an EPRI sweep by least squares with total variation: the u that minimises ½‖A u − s‖² + λ′ Σ|∇u|, for one radical, several
+//! radicals, or a spectrum in each voxel.
 
 mod algorithm;
 mod kernels;
+mod known;
+mod lattice;
 mod model;
+mod settings;
+mod spectral_axis;
+mod spectral_model;
 
-pub use algorithm::{TotalVariation, TvImages, TvSettings};
-pub use kernels::{Lattice, PrimalStep, PrimalSums, TotalVariationKernels, num_axes};
+pub use algorithm::TotalVariation;
+pub use kernels::{PrimalStep, PrimalSums, TotalVariationKernels};
+pub use lattice::{Lattice, num_axes};
 pub use model::SweepModel;
+pub use settings::{SpectrumSettings, TvImages, TvSettings};
+pub use spectral_model::{SpectralModel, num_gradient_sizes};

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
-use super::kernels::num_axes;
+use super::lattice::num_axes;
 use crate::data::{Direction, Radical, ReferenceSpectrum, Sweep, SweepKind};
 use crate::geometry::Grid;
 use crate::operator::{NonuniformTransform, kernel_size};

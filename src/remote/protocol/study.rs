@@ -345,7 +345,8 @@ fn check_sweep(sweep: &Sweep) -> Result<(), String> {
     };
     let is_projection = |Projection { direction, weight, values }: &Projection| {
         let length = direction.iter().map(|v| v * v).sum::<f64>();
-        values.len() == *num_points && (length - 1.0).abs() < 1e-3 && (0.0..=10.0).contains(weight)
+        let is_shorter = matches!(kind, SweepKind::ContinuousWave { .. }) && length < 1.0;
+        values.len() == *num_points && ((length - 1.0).abs() < 1e-3 || is_shorter) && (0.0..=10.0).contains(weight)
     };
     let has_valid_field = facts.field_of_view_mm.is_none_or(is_size) && secs_per_projection.is_none_or(|secs| secs <= MAX_SECS);
     let has_valid_samples =

@@ -233,7 +233,7 @@ impl LiveRun {
                 self.comparisons.extend(points.iter().map(|point| (point.subiteration, *point)));
                 limit(&mut self.comparisons, |_| false);
             }
-            EventKind::Deviation(_) | EventKind::Radicals(_) => {}
+            EventKind::Deviation(_) | EventKind::CoupledImages(_) => {}
             EventKind::Oxygen(update) => self.oxygen = Some((**update).clone()),
             EventKind::Profiled { line, points } => self.peaks.add(*line, points),
             EventKind::Recovered { query, points } => self.recovery.add(*query, points),

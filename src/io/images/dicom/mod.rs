@@ -71,6 +71,7 @@ pub fn check_image(path: &Path, unit: Unit, pet: Option<&PetImage>) -> Result<()
         Unit::Arbitrary => Err(Unsupported::DicomUnit("free radicals (EPRI)", "NIfTI (.nii.gz) or .npy")),
         Unit::Millimolar => Err(Unsupported::DicomUnit("concentrations of free radicals (EPRI)", "NIfTI (.nii.gz) or .npy")),
         Unit::Torr => Err(Unsupported::DicomUnit("oxygen pressures (EPRI)", "NIfTI (.nii.gz) or .npy")),
+        Unit::Millitesla => Err(Unsupported::DicomUnit("line widths and positions (EPRI)", "NIfTI (.nii.gz) or .npy")),
         Unit::PerMicrosecond => Err(Unsupported::DicomUnit("relaxation rates (EPRI)", "NIfTI (.nii.gz) or .npy")),
         Unit::Mm => other("lengths in mm"),
         Unit::PerCm => other("attenuation coefficients"),

@@ -1,0 +1,148 @@
+//! Maps of the lines of a spectral-spatial image.
+
+use rayon::prelude::*;
+
+use super::error::SpectrumError;
+use super::fit::{LineFit, LineFitter, NoLine};
+use crate::data::{FieldAxis, Unit, Volume};
+use crate::geometry::Grid;
+use crate::task::Task;
+
+/// Voxels of a piece of work between two looks at the task.
+const CHUNK: usize = 256;
+
+/// Voxels with a line, and without one by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct LineCounts {
+    /// With a line.
+    pub fitted: usize,
+    /// Below the limit of the mask.
+    pub below_mask: usize,
+    /// With a value that is not finite.
+    pub not_finite: usize,
+    /// Without a line of a positive amplitude inside the field sweep.
+    pub out_of_range: usize,
+    /// With a search that did not end.
+    pub not_converged: usize,
+}
+
+/// Outcome of a voxel; `Err(None)` = below the mask.
+type Outcome = Result<LineFit, Option<NoLine>>;
+
+/// Maps on the grid of the image; voxels without a line are NaN.
+#[derive(Clone, Debug)]
+pub struct LineMaps {
+    grid: Grid,
+    fits: Vec<Outcome>,
+    /// Voxels by result.
+    pub counts: LineCounts,
+}
+
+impl LineMaps {
+    /// Returns the map of a value of the fits.
+    pub fn map(&self, unit: Unit, value: impl Fn(&LineFit) -> f64) -> Volume {
+        let mut volume = Volume { unit, ..Volume::filled(self.grid.clone(), f32::NAN) };
+        for (to, fit) in volume.as_mut_slice().iter_mut().zip(&self.fits) {
+            if let Ok(fit) = fit {
+                *to = value(fit) as f32;
+            }
+        }
+        volume
+    }
+
+    /// Returns the line of a voxel, if it has one.
+    pub fn line(&self, voxel: usize) -> Option<&LineFit> {
+        self.fits.get(voxel)?.as_ref().ok()
+    }
+}
+
+/// Fits the spectrum of every voxel whose peak-to-peak amplitude is at least `mask_fraction` of the largest. On all cores; `task` counts
+/// voxels.
+///
+/// # Errors
+/// Too few samples, spectra that are all flat, stopped.
+pub fn line_maps<V: AsRef<Volume> + Sync>(
+    samples: &[V],
+    axis: FieldAxis,
+    fitter: &LineFitter,
+    mask_fraction: f64,
+    task: &Task,
+) -> Result<LineMaps, SpectrumError> {
+    let (found, needed) = (samples.len().min(axis.num_samples), fitter.line().num_parameters());
+    if found <= needed {
+        return Err(SpectrumError::FewSamples { found, needed });
+    }
+    let grid = samples[0].as_ref().grid.clone();
+    let slices: Vec<&[f32]> = samples.iter().map(|sample| sample.as_ref().as_slice()).collect();
+    // (A value that is not a number is not below the mask: it is counted as such.)
+    let height = |voxel: usize| {
+        let values = slices.iter().map(|sample| sample[voxel]);
+        let (low, high) = values.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        f64::from(high - low)
+    };
+    let largest = (0..grid.num_voxels()).map(height).filter(|height| height.is_finite()).fold(0.0, f64::max);
+    if largest <= 0.0 {
+        return Err(SpectrumError::NoSignal);
+    }
+    task.begin(grid.num_voxels() as u64);
+    let mut fits: Vec<Outcome> = vec![Err(None); grid.num_voxels()];
+    fits.par_chunks_mut(CHUNK).enumerate().try_for_each(|(chunk, fits)| {
+        task.check()?;
+        let mut values = vec![0.0; slices.len()];
+        for (index, fit) in fits.iter_mut().enumerate() {
+            let voxel = chunk * CHUNK + index;
+            if height(voxel) >= mask_fraction * largest {
+                values.iter_mut().zip(&slices).for_each(|(value, sample)| *value = f64::from(sample[voxel]));
+                *fit = fitter.fit(&values).map_err(Some);
+            }
+        }
+        task.advance(fits.len() as u64);
+        Ok::<_, SpectrumError>(())
+    })?;
+    Ok(LineMaps { counts: LineCounts::of(&fits), grid, fits })
+}
+
+impl LineCounts {
+    fn of(fits: &[Outcome]) -> Self {
+        let mut counts = Self::default();
+        for fit in fits {
+            let count = match fit {
+                Ok(_) => &mut counts.fitted,
+                Err(None) => &mut counts.below_mask,
+                Err(Some(NoLine::NotFinite)) => &mut counts.not_finite,
+                Err(Some(NoLine::OutOfRange)) => &mut counts.out_of_range,
+                Err(Some(NoLine::NotConverged)) => &mut counts.not_converged,
+            };
+            *count += 1;
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::fit::Line;
+    use super::*;
+    use crate::data::lorentzian_derivative;
+
+    #[test]
+    fn voxels_without_a_line_are_nan_and_counted_by_cause() {
+        let axis = FieldAxis { first_mt: -1.0, step_mt: 0.1, num_samples: 20 };
+        let grid = Grid::centred([4, 1, 1], [1.0; 3]).unwrap();
+        let sample = |index: usize| {
+            let line = |width| lorentzian_derivative(axis.field_mt(index) - 0.2, width) as f32;
+            let values = vec![line(0.3), 2.0 * line(0.4), 0.01 * line(0.3), -line(0.3)];
+            Arc::new(Volume::from_vec(grid.clone(), values, Unit::Arbitrary).unwrap())
+        };
+        let samples: Vec<Arc<Volume>> = (0..20).map(sample).collect();
+        let maps = line_maps(&samples, axis, &LineFitter::new(Line::Lorentzian, axis), 0.15, &Task::new()).unwrap();
+        assert_eq!(maps.counts, LineCounts { fitted: 2, below_mask: 1, out_of_range: 1, ..LineCounts::default() });
+        let widths = maps.map(Unit::Millitesla, |fit| fit.width_mt);
+        assert!((widths.as_slice()[0] - 0.3).abs() < 1e-4 && (widths.as_slice()[1] - 0.4).abs() < 1e-4, "{widths:?}");
+        assert!(widths.as_slice()[2].is_nan() && widths.as_slice()[3].is_nan());
+        let few = line_maps(&samples[..3], axis, &LineFitter::new(Line::Lorentzian, axis), 0.15, &Task::new()).unwrap_err();
+        assert_eq!(few, SpectrumError::FewSamples { found: 3, needed: 3 });
+    }
+}

@@ -1,0 +1,9 @@
+//! Lines in the spectrum of each voxel of a spectral-spatial image: amplitude, width and position.
+
+mod error;
+mod fit;
+mod maps;
+
+pub use error::SpectrumError;
+pub use fit::{Line, LineFit, LineFitter, NoLine};
+pub use maps::{LineCounts, LineMaps, line_maps};

@@ -1,0 +1,41 @@
+//! Voxels of coupled images, and their axes.
+
+/// Voxels of one image of several, and what their differences weigh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lattice {
+    /// Along x, y and z.
+    pub size: [usize; 3],
+    /// Weights of the differences along x, y and z; 0 along an axis that takes no part.
+    pub weights: [f32; 3],
+    /// Images, one of each radical or of each sample of the spectra.
+    pub num_images: usize,
+    /// Weight of the differences from an image to the next, of spectra; 0 = none.
+    pub spectral_weight: f32,
+}
+
+impl Lattice {
+    /// Returns the voxels of an image.
+    pub fn num_voxels(&self) -> usize {
+        self.size.iter().product()
+    }
+
+    /// Returns the axes that take part: 2 of a slice, 3 of a volume. A field of vectors has the values `[image, axis, z, y, x]`.
+    pub fn num_axes(&self) -> usize {
+        num_axes(self.size)
+    }
+
+    /// Returns true if differences from an image to the next take part. They follow the vectors in a field, `[image, z, y, x]`.
+    pub fn has_spectral_axis(&self) -> bool {
+        self.spectral_weight > 0.0
+    }
+
+    /// Returns the values of a field.
+    pub fn field_len(&self) -> usize {
+        (self.num_axes() + usize::from(self.has_spectral_axis())) * self.num_images * self.num_voxels()
+    }
+}
+
+/// Returns the axes that take part in an image of this size: 2 of a slice, 3 of a volume.
+pub fn num_axes(size: [usize; 3]) -> usize {
+    if size[2] == 1 { 2 } else { 3 }
+}
