@@ -135,12 +135,12 @@ impl NonuniformTransform {
         Self { axes: size.map(|n| Axis::new(n.max(1), width, &mut planner)) }
     }
 
-    /// Returns the bytes that the adjoint with a real result needs for an image of this size, on all threads.
+    /// Returns the bytes that the adjoint needs for an image of this size, on all threads.
     pub fn bytes(size: [usize; 3]) -> u64 {
         let fine = size.map(|n| if n <= 1 { 1 } else { good_size(2 * n) as u64 });
         let size = size.map(|n| n as u64);
         let slabs = rayon::current_num_threads() as u64 * (SLAB as u64 * fine[1] + size[1]) * fine[2];
-        16 * ((fine[0] / 2 + 1) * size[1] * size[2] + slabs) + 8 * size.iter().product::<u64>()
+        16 * (fine[0] * size[1] * size[2] + slabs + size.iter().product::<u64>())
     }
 
     /// c_j = Σ_k f_k exp(−i ω_j·k) over the voxels k, counted from ⌊n/2⌋ along each axis; ω in radians a voxel.
