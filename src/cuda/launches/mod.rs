@@ -14,6 +14,7 @@ pub mod bin_driven;
 pub mod em_update;
 pub mod event_beams;
 pub mod events;
+pub mod oximetry;
 pub mod paper_tubes;
 pub mod penalty;
 pub mod planes;

@@ -15,9 +15,11 @@ mod maps;
 mod noise;
 mod redraw;
 mod stats;
+mod voxels;
 
 pub use error::OximetryError;
-pub use fit::{NoRate, RateFit, RateFitter};
+pub use fit::{FitLimits, NoRate, RateFit, RateFitter};
 pub use maps::{FitCounts, OxygenMaps, oxygen_maps};
 pub use redraw::{noise_of, redrawn_po2, refitted_po2};
 pub use stats::{HYPOXIC_TORR, OxygenStats};
+pub use voxels::{FitsOnThreads, VoxelFit, VoxelFits};
