@@ -145,7 +145,7 @@ pub trait Platform: Send {
         Err(self.lacks("simulation of tubes of response"))
     }
 
-    /// Makes what fits relaxation rates: the processor, where the platform has no kernel of its own.
+    /// Makes what fits relaxation rates: the processor, unless the platform has a kernel.
     ///
     /// # Errors
     /// The device failed.
