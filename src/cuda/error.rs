@@ -1,6 +1,7 @@
 //! Errors of CUDA devices.
 
 use crate::coded::{PassedOn, coded};
+use crate::measure::oximetry::OximetryError;
 use crate::montecarlo::HistoryError;
 use crate::operator::OperatorError;
 
@@ -124,6 +125,12 @@ impl From<CudaError> for crate::algebra::BackendError {
 impl From<CudaError> for OperatorError {
     fn from(error: CudaError) -> Self {
         Self::Backend(error.into())
+    }
+}
+
+impl From<CudaError> for OximetryError {
+    fn from(error: CudaError) -> Self {
+        Self::Device(PassedOn::of(&error))
     }
 }
 

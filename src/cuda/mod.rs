@@ -5,7 +5,8 @@
 //! et al. 2012 for comparison. [`Tubes`] has tubes of response, with [`PaperTubes`], the pair of kernels of Herraiz et al. 2011,
 //! for comparison; [`TubesMonteCarlo`] simulates tubes. [`StoredMatrix`] is a system matrix, [`RingImage`] evaluates its images,
 //! and [`ResponseMonteCarlo`] simulates it. Several GPUs make a group ([`CudaBackend::join`]). [`EventLines`] projects onto
-//! events. [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI. Kernels are CUDA C in `kernels/`, compiled to the PTX
+//! events. [`FastPlanes`] and [`PaperPlanes`] backproject planes for EPRI, and
+//! [`CudaVoxelFits`] fits relaxation rates. Kernels are CUDA C in `kernels/`, compiled to the PTX
 //! that is embedded here; the driver compiles it further for the GPU at hand. The CPU code of the same name is the definition of
 //! a kernel; the files here lay out its tables and launch it.
 
@@ -41,6 +42,7 @@ pub use display::CudaDisplay;
 pub use error::CudaError;
 pub use events::EventLines;
 pub use images::variation::MAX_RADICALS;
+pub use images::voxel_fits::CudaVoxelFits;
 pub use images::voxel_map::CudaVoxelMap;
 pub use planes::{FastPlanes, PaperPlanes};
 pub use response_montecarlo::ResponseMonteCarlo;

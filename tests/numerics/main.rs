@@ -17,6 +17,8 @@ mod device;
 mod device_events;
 #[cfg(feature = "cuda")]
 mod device_matrix;
+#[cfg(feature = "cuda")]
+mod device_oximetry;
 mod device_penalty;
 #[cfg(feature = "cuda")]
 mod device_planes;

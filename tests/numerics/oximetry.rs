@@ -8,7 +8,9 @@ use tomoscope::algebra::Host;
 use tomoscope::data::{Sweep, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::oxygen::find;
-use tomoscope::measure::oximetry::{OxygenMaps, OxygenStats, RateFitter, noise_of, oxygen_maps, redrawn_po2, refitted_po2};
+use tomoscope::measure::oximetry::{
+    FitsOnThreads, OxygenMaps, OxygenStats, RateFitter, noise_of, oxygen_maps, redrawn_po2, refitted_po2,
+};
 use tomoscope::operator::{SingleStage, grid_about_zero};
 use tomoscope::phantom::epri::{OXYGEN_TORR, OxygenOptions, SweepOptions, by_name, noise_gain, simulate_oxygen};
 use tomoscope::random;
@@ -80,8 +82,9 @@ fn check_chain(scheme: &str, num_points: usize, num_slices: usize, num_draws: us
     let grid = grid_about_zero([num_points, num_points, num_slices], [options.step_mm; 3]).unwrap();
     let exact: Vec<Volume> = scan.sweeps.iter().map(|study| image(&study.measured, &grid)).collect();
     let fitter = RateFitter::new(calibration.rate, &DELAYS_US).unwrap();
-    let maps_of =
-        |images: &[Volume]| oxygen_maps(&images.iter().collect::<Vec<_>>(), &fitter, calibration, 0.15, &Task::new()).unwrap();
+    let maps_of = |images: &[Volume]| {
+        oxygen_maps(&mut FitsOnThreads, &images.iter().collect::<Vec<_>>(), &fitter, calibration, 0.15, &Task::new()).unwrap()
+    };
     let vials = vials(&grid);
     let inside: Vec<usize> = vials.iter().flatten().copied().collect();
     let deviation = 1.0 / (SNR * noise_gain(&options));
@@ -221,8 +224,9 @@ fn check_chain_of_variation(num_draws: usize, num_iterations: usize) {
         };
         sweeps.par_iter().enumerate().map(one).unzip()
     };
-    let maps_of =
-        |images: &[Volume]| oxygen_maps(&images.iter().collect::<Vec<_>>(), &fitter, calibration, 0.15, &Task::new()).unwrap();
+    let maps_of = |images: &[Volume]| {
+        oxygen_maps(&mut FitsOnThreads, &images.iter().collect::<Vec<_>>(), &fitter, calibration, 0.15, &Task::new()).unwrap()
+    };
     let (sweeps, images) = scanned(&exact, deviation, 0);
     let first = maps_of(&images);
     let rest = (1..num_draws).map(|draw| maps_of(&scanned(&exact, deviation, draw).1));

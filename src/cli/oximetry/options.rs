@@ -76,7 +76,7 @@ pub struct OximetryOptions {
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub iterations: Option<u32>,
 
-    /// Device of the reconstruction: cpu, auto, cuda, cuda:N, gpu or gpu:N.
+    /// Device of reconstruction and fit: cpu, auto, cuda, cuda:N, gpu or gpu:N.
     #[arg(long, default_value = "cpu", value_parser = device)]
     pub device: DeviceChoice,
 

@@ -19,7 +19,7 @@ use crate::data::{Notice, Unit, Volume};
 use crate::io::{check_image_unit, read_regions, rois};
 use crate::measure::DeviationImage;
 use crate::measure::oximetry::{FitCounts, OxygenMaps, RateFitter, oxygen_maps};
-use crate::plan::{DeviceRecord, ImageKind, ImageRecord, OximetryRecord, Provenance, Start};
+use crate::plan::{DeviceRecord, ImageKind, ImageRecord, OximetryRecord, Provenance, Start, choose_device};
 use crate::text::counted;
 
 /// Warning of maps by total variation without redrawn noise.
@@ -48,7 +48,11 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
         None => Reconstructed { images: options.images()?, ..Reconstructed::default() },
     };
     let views: Vec<&Volume> = images.iter().collect();
-    let mut maps = with_bar("fitting", |task| oxygen_maps(&views, &fitter, &calibration, options.mask_fraction, task))??;
+    let (mut platform, of_device) = choose_device(options.device)?;
+    notices::print(&of_device);
+    let mut device = platform.voxel_fits()?;
+    let fraction = options.mask_fraction;
+    let mut maps = with_bar("fitting", |task| oxygen_maps(device.as_mut(), &views, &fitter, &calibration, fraction, task))??;
     let mut regions = Regions::new(&maps.po2, &rois);
     let mut po2_sd = None;
     if let (Some(sweeps), Some(num)) = (&sweeps, options.repeats) {
@@ -77,7 +81,7 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
     let record = Provenance {
         algorithm,
         oximetry: Some(OximetryRecord { iterations, draws, ..options.record(fitter.times_us(), &calibration) }),
-        ..record_of(options, &maps.po2, start)
+        ..record_of(options, &maps.po2, device.device(), start)
     };
     write(&maps, &outputs, &record)?;
     if options.json {
@@ -108,8 +112,8 @@ fn print_voxels(counts: &FitCounts) {
 }
 
 /// Returns the record of a map without its making.
-fn record_of(options: &OximetryOptions, map: &Volume, start: Start) -> Provenance {
-    let device = DeviceRecord { name: "CPU".to_owned(), threads: rayon::current_num_threads() };
+fn record_of(options: &OximetryOptions, map: &Volume, device: String, start: Start) -> Provenance {
+    let device = DeviceRecord { name: device, threads: rayon::current_num_threads() };
     let image = ImageRecord::new(&map.grid, map.unit);
     Provenance::new(ImageKind::Oximetry, options.data(), image, device, start.times())
 }

@@ -51,6 +51,21 @@ pub(in crate::cuda) fn table<T: DeviceRepr + Clone>(
     guarded("copy a table to the device", || stream.clone_htod(values))
 }
 
+/// Returns an array of tables of one length, one behind the other.
+pub(in crate::cuda) fn tables<T: DeviceRepr + ValidAsZeroBits>(
+    stream: &Arc<CudaStream>,
+    tables: &[&[T]],
+) -> Result<CudaSlice<T>, CudaError> {
+    let mut all = zeros(stream, tables.iter().map(|table| table.len()).sum())?;
+    let mut first = 0;
+    for table in tables {
+        let range = first..first + table.len();
+        first = range.end;
+        guarded("copy a table to the device", || stream.memcpy_htod(*table, &mut all.slice_mut(range)))?;
+    }
+    Ok(all)
+}
+
 /// Sets an array to zero.
 pub(in crate::cuda) fn clear<T: DeviceRepr + ValidAsZeroBits>(
     stream: &Arc<CudaStream>,

@@ -1,6 +1,8 @@
-//! Images: maps between voxels, penalties on their differences, steps of algorithms that climb, and total variation.
+//! Images: maps between voxels, penalties on their differences, steps of algorithms that climb, total variation, and fits of
+//! relaxation rates.
 
 mod ascent;
 mod penalty;
 pub(super) mod variation;
+pub(super) mod voxel_fits;
 pub(super) mod voxel_map;

@@ -15,6 +15,7 @@ pub mod em_update;
 pub mod event_beams;
 pub mod event_images;
 pub mod events;
+pub mod oximetry;
 pub mod paper_tubes;
 pub mod penalty;
 pub mod planes;

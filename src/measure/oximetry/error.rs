@@ -1,6 +1,6 @@
 //! Reasons why images give no map of oxygen.
 
-use crate::coded::coded;
+use crate::coded::{PassedOn, coded};
 use crate::data::RelaxationRate;
 use crate::task::Stopped;
 
@@ -49,6 +49,9 @@ pub enum OximetryError {
     /// Stopped by the user.
     #[error("the fit was {0}")]
     Stopped(#[from] Stopped),
+    /// The device failed.
+    #[error(transparent)]
+    Device(PassedOn),
 }
 
-coded!(OximetryError, Stopped);
+coded!(OximetryError, Stopped, Device);

@@ -20,20 +20,25 @@ const NUM_ENTRIES: usize = 64;
 const MIN_DECAY: f64 = 0.02;
 const MAX_DECAY: f64 = 8.0;
 
-/// Most Gauss–Newton steps of a voxel.
-const MAX_STEPS: usize = 60;
+/// Limits of the search in a voxel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FitLimits {
+    /// Largest number of Gauss–Newton steps.
+    pub max_steps: usize,
+    /// Largest number of times that a step is halved.
+    pub max_halvings: usize,
+    /// Step that ends the search, relative to the rate.
+    pub step_tolerance: f64,
+    /// Growth of the sum of squared residuals that counts as rounding, relative to the sum of squares.
+    pub rounding: f64,
+    /// Largest factor between two rates of the search.
+    pub max_factor: f64,
+}
 
-/// Most times that a step is halved.
-const MAX_HALVINGS: usize = 20;
-
-/// Step that ends the search, relative to the rate.
-const STEP_TOLERANCE: f64 = 1e-8;
-
-/// Growth of the sum of squared residuals that counts as rounding, relative to the sum of squares.
-const ROUNDING: f64 = 1e-14;
-
-/// Largest factor between two rates of the search.
-const MAX_FACTOR: f64 = 2.0;
+impl FitLimits {
+    /// Those of every fit.
+    pub const ALL: Self = Self { max_steps: 60, max_halvings: 20, step_tolerance: 1e-8, rounding: 1e-14, max_factor: 2.0 };
+}
 
 /// Rate of a voxel and what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,6 +163,17 @@ impl RateFitter {
         &self.times_us
     }
 
+    /// Returns the rate of the fit.
+    pub fn rate(&self) -> RelaxationRate {
+        self.rate
+    }
+
+    /// Returns the dictionary: ascending rates, 1/µs, and their curves at the times, one behind the other. A curve has length 1, of a
+    /// recovery after its mean is removed.
+    pub fn dictionary(&self) -> (&[f64], &[f64]) {
+        (&self.rates, &self.curves)
+    }
+
     /// Fits the values at the times. `scratch` is working memory.
     ///
     /// # Errors
@@ -166,24 +182,25 @@ impl RateFitter {
         if !values.iter().all(|value| value.is_finite()) {
             return Err(NoRate::NotFinite);
         }
+        let FitLimits { max_steps, max_halvings, step_tolerance, rounding, max_factor } = FitLimits::ALL;
         let squares: f64 = values.iter().map(|value| value * value).sum();
-        let mut state = self.state(self.best_entry(values, ROUNDING * squares.sqrt())?, values, scratch);
+        let mut state = self.state(self.best_entry(values, rounding * squares.sqrt())?, values, scratch);
         let [low, high] = [self.rates[0], self.rates[NUM_ENTRIES - 1]];
-        for _ in 0..MAX_STEPS {
+        for _ in 0..max_steps {
             if !state.step.is_finite() {
                 return Err(NoRate::OutOfRange);
             }
-            if state.step.abs() <= STEP_TOLERANCE * state.rate_per_us {
+            if state.step.abs() <= step_tolerance * state.rate_per_us {
                 return self.result(&state);
             }
             let now = state.rate_per_us;
-            let mut next = (now + state.step).clamp(now / MAX_FACTOR, now * MAX_FACTOR).clamp(low, high);
+            let mut next = (now + state.step).clamp(now / max_factor, now * max_factor).clamp(low, high);
             if next == now {
                 return Err(NoRate::OutOfRange);
             }
-            let limit = state.residual + ROUNDING * squares;
+            let limit = state.residual + rounding * squares;
             let mut tried = self.state(next, values, scratch);
-            for _ in 0..MAX_HALVINGS {
+            for _ in 0..max_halvings {
                 if tried.residual <= limit {
                     break;
                 }

@@ -1,19 +1,15 @@
 //! Maps of the relaxation rate and of oxygen.
 
-use rayon::prelude::*;
-
 use super::error::OximetryError;
 use super::fit::{NoRate, RateFit, RateFitter};
 use super::noise::local_noise;
+use super::voxels::{FitsOnThreads, VoxelFit, VoxelFits};
 use crate::data::{OxygenCalibration, Unit, Volume};
 use crate::geometry::Grid;
-use crate::task::{Stopped, Task};
+use crate::task::Task;
 
 /// Usual limit of the mask, as a fraction of the largest value of the fullest image.
 pub const MASK_FRACTION: f64 = 0.15;
-
-/// Voxels of a piece of work between two looks at the task.
-const CHUNK: usize = 4096;
 
 /// Voxels with a rate, and without one by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -43,20 +39,20 @@ pub struct OxygenMaps {
     pub counts: FitCounts,
     /// Noise of the images by the residuals of all fits; `None` as for `po2_sd`.
     pub noise: Option<f64>,
-    fits: Vec<Outcome>,
+    fits: Vec<VoxelFit>,
 }
 
 impl OxygenMaps {
-    fn of(outcomes: Vec<Outcome>, grid: &Grid, fitter: &RateFitter, calibration: &OxygenCalibration) -> Self {
-        let map = |unit: Unit, value: &dyn Fn(usize, &RateFit) -> f64| volume(grid, &outcomes, unit, value);
-        let counts = FitCounts::of(&outcomes);
+    fn of(fits: Vec<VoxelFit>, grid: &Grid, fitter: &RateFitter, calibration: &OxygenCalibration) -> Self {
+        let map = |unit: Unit, value: &dyn Fn(usize, &RateFit) -> f64| volume(grid, &fits, unit, value);
+        let counts = FitCounts::of(&fits);
         let degrees_of_freedom = fitter.degrees_of_freedom();
         let po2_sd = (degrees_of_freedom > 0).then(|| {
-            let residual = |outcome: &Outcome| outcome.as_ref().map_or(f64::NAN, |fit| fit.residual);
-            let noise = local_noise(grid, &outcomes.iter().map(residual).collect::<Vec<_>>(), degrees_of_freedom);
+            let residual = |fit: &VoxelFit| fit.as_ref().map_or(f64::NAN, |fit| fit.residual);
+            let noise = local_noise(grid, &fits.iter().map(residual).collect::<Vec<_>>(), degrees_of_freedom);
             map(Unit::Torr, &|voxel, fit| calibration.po2_sd_torr(fit.rate_sd_per_us(noise[voxel])))
         });
-        let residuals: f64 = outcomes.iter().flatten().map(|fit| fit.residual).sum();
+        let residuals: f64 = fits.iter().flatten().map(|fit| fit.residual).sum();
         let num = counts.fitted * degrees_of_freedom;
         Self {
             rate: map(Unit::PerMicrosecond, &|_, fit| fit.rate_per_us),
@@ -64,7 +60,7 @@ impl OxygenMaps {
             po2_sd,
             counts,
             noise: (num > 0).then(|| (residuals / num as f64).sqrt()),
-            fits: outcomes,
+            fits,
         }
     }
 
@@ -82,15 +78,13 @@ impl OxygenMaps {
     }
 }
 
-/// Outcome of a voxel; `Err(None)` = below the mask.
-type Outcome = Result<RateFit, Option<NoRate>>;
-
 /// Returns the maps of images on one grid, in the order of the fitter's times. Voxels below `mask_fraction` of the largest value of the
-/// fullest image ([`RateFitter::fullest`]) are masked. On all cores; `task` counts voxels.
+/// fullest image ([`RateFitter::fullest`]) are masked. `device` computes the fits; `task` counts voxels.
 ///
 /// # Errors
-/// Another number of images than of times, images of different sizes, no voxel above 0, stopped.
+/// Another number of images than of times, images of different sizes, no voxel above 0, stopped, device failure.
 pub fn oxygen_maps(
+    device: &mut dyn VoxelFits,
     images: &[&Volume],
     fitter: &RateFitter,
     calibration: &OxygenCalibration,
@@ -108,8 +102,10 @@ pub fn oxygen_maps(
         return Err(OximetryError::EmptyMask { time_us: fitter.times_us()[fitter.fullest()] });
     }
     let limit = mask_fraction * f64::from(largest);
-    let outcomes = outcomes(images, fitter, |voxel| f64::from(fullest.as_slice()[voxel]) < limit, task)?;
-    Ok(OxygenMaps::of(outcomes, grid, fitter, calibration))
+    // (A value that is not a number is not below the mask: it is counted as such.)
+    let is_masked: Vec<bool> = fullest.as_slice().iter().map(|value| f64::from(*value) < limit).collect();
+    let slices: Vec<&[f32]> = images.iter().map(|image| image.as_slice()).collect();
+    Ok(OxygenMaps::of(device.fit(fitter, &slices, &is_masked, task)?, grid, fitter, calibration))
 }
 
 /// Returns the oxygen pressure, torr, of other images, in the voxels that have a rate in some maps.
@@ -123,45 +119,19 @@ pub(super) fn fitted_po2(
     calibration: &OxygenCalibration,
     task: &Task,
 ) -> Result<Volume, OximetryError> {
-    let views: Vec<&Volume> = images.iter().collect();
-    let outcomes = outcomes(&views, fitter, |voxel| maps.fits[voxel].is_err(), task)?;
-    Ok(volume(&maps.po2.grid, &outcomes, Unit::Torr, |_, fit| calibration.po2_torr(fit.rate_per_us)))
+    let slices: Vec<&[f32]> = images.iter().map(|image| image.as_slice()).collect();
+    let is_masked: Vec<bool> = maps.fits.iter().map(|fit| fit.is_err()).collect();
+    let fits = FitsOnThreads.fit(fitter, &slices, &is_masked, task)?;
+    Ok(volume(&maps.po2.grid, &fits, Unit::Torr, |_, fit| calibration.po2_torr(fit.rate_per_us)))
 }
 
 /// Returns a map of a value of the fits.
-fn volume(grid: &Grid, outcomes: &[Outcome], unit: Unit, value: impl Fn(usize, &RateFit) -> f64) -> Volume {
+fn volume(grid: &Grid, fits: &[VoxelFit], unit: Unit, value: impl Fn(usize, &RateFit) -> f64) -> Volume {
     let mut volume = Volume { unit, ..Volume::filled(grid.clone(), f32::NAN) };
-    let fits = outcomes.iter().enumerate().filter_map(|(voxel, outcome)| Some((voxel, outcome.as_ref().ok()?)));
+    let fits = fits.iter().enumerate().filter_map(|(voxel, fit)| Some((voxel, fit.as_ref().ok()?)));
     let values = volume.as_mut_slice();
     fits.for_each(|(voxel, fit)| values[voxel] = value(voxel, fit) as f32);
     volume
-}
-/// Fits every voxel that is not masked.
-fn outcomes(
-    images: &[&Volume],
-    fitter: &RateFitter,
-    is_masked: impl Fn(usize) -> bool + Sync,
-    task: &Task,
-) -> Result<Vec<Outcome>, Stopped> {
-    let slices: Vec<&[f32]> = images.iter().map(|image| image.as_slice()).collect();
-    let num_voxels = slices[0].len();
-    task.begin(num_voxels as u64);
-    let mut outcomes: Vec<Outcome> = vec![Err(None); num_voxels];
-    outcomes.par_chunks_mut(CHUNK).enumerate().try_for_each(|(chunk, outcomes)| {
-        task.check()?;
-        let (mut values, mut scratch) = (vec![0.0; slices.len()], Vec::with_capacity(slices.len()));
-        for (index, outcome) in outcomes.iter_mut().enumerate() {
-            let voxel = chunk * CHUNK + index;
-            // (A value that is not a number is not below the mask: it is counted as such.)
-            if !is_masked(voxel) {
-                values.iter_mut().zip(&slices).for_each(|(value, image)| *value = f64::from(image[voxel]));
-                *outcome = fitter.fit(&values, &mut scratch).map_err(Some);
-            }
-        }
-        task.advance(outcomes.len() as u64);
-        Ok(())
-    })?;
-    Ok(outcomes)
 }
 
 impl FitCounts {
@@ -177,10 +147,10 @@ impl FitCounts {
         .filter(|(num, _)| *num > 0)
     }
 
-    fn of(outcomes: &[Outcome]) -> Self {
+    fn of(fits: &[VoxelFit]) -> Self {
         let mut counts = Self::default();
-        for outcome in outcomes {
-            let count = match outcome {
+        for fit in fits {
+            let count = match fit {
                 Ok(_) => &mut counts.fitted,
                 Err(None) => &mut counts.below_mask,
                 Err(Some(NoRate::NotFinite)) => &mut counts.not_finite,
@@ -221,7 +191,7 @@ mod tests {
         images[1].as_mut_slice()[4] = f32::NAN;
         let fitter = RateFitter::new(RelaxationRate::R1, &DELAYS).unwrap();
         let views: Vec<&Volume> = images.iter().collect();
-        let maps = oxygen_maps(&views, &fitter, &calibration(), 0.15, &Task::new()).unwrap();
+        let maps = oxygen_maps(&mut FitsOnThreads, &views, &fitter, &calibration(), 0.15, &Task::new()).unwrap();
         assert_eq!(maps.counts, FitCounts { fitted: 2, below_mask: 1, not_finite: 1, out_of_range: 1, not_converged: 0 });
         let po2 = maps.po2.as_slice();
         assert!((po2[0] - 10.0).abs() < 1e-3 && (po2[2] - 40.0).abs() < 1e-3, "{po2:?}");
@@ -230,14 +200,17 @@ mod tests {
         assert!(maps.po2_sd.is_some_and(|sd| sd.as_slice()[0] < 1e-3));
         // Without residuals there is no noise.
         let fitter = RateFitter::new(RelaxationRate::R1, &DELAYS[..3]).unwrap();
-        assert!(oxygen_maps(&views[..3], &fitter, &calibration(), 0.15, &Task::new()).unwrap().po2_sd.is_none());
+        assert!(
+            oxygen_maps(&mut FitsOnThreads, &views[..3], &fitter, &calibration(), 0.15, &Task::new()).unwrap().po2_sd.is_none()
+        );
     }
 
     #[test]
     fn images_without_maps_are_refused() {
         let fitter = RateFitter::new(RelaxationRate::R1, &DELAYS).unwrap();
         let of = |images: &[Volume], fraction| {
-            oxygen_maps(&images.iter().collect::<Vec<_>>(), &fitter, &calibration(), fraction, &Task::new()).unwrap_err()
+            oxygen_maps(&mut FitsOnThreads, &images.iter().collect::<Vec<_>>(), &fitter, &calibration(), fraction, &Task::new())
+                .unwrap_err()
         };
         let (good, other) = (images(&[(1.0, 0.3)]), images(&[(1.0, 0.3), (1.0, 0.3)]));
         assert_eq!(of(&good[..4], 0.1), OximetryError::NumImages { num_images: 4, num_times: 5 });

@@ -16,10 +16,12 @@ mod maps;
 mod noise;
 mod redraw;
 mod stats;
+mod voxels;
 
 pub use error::OximetryError;
 pub use figures::{OxygenFigures, OxygenHistogram};
-pub use fit::{NoRate, RateFit, RateFitter};
+pub use fit::{FitLimits, NoRate, RateFit, RateFitter};
 pub use maps::{FitCounts, MASK_FRACTION, OxygenMaps, oxygen_maps};
 pub use redraw::{noise_of, redrawn_po2, refitted_po2};
 pub use stats::{HYPOXIC_TORR, OxygenStats};
+pub use voxels::{FitsOnThreads, VoxelFit, VoxelFits};

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
 use crate::algebra::{Backend as _, BackendError, PeerGroup, RingBasis, Simd};
-use crate::cuda::{self, CudaBackend, FastPlanes, PaperPlanes, ResponseMonteCarlo, TubesMonteCarlo};
+use crate::cuda::{self, CudaBackend, CudaVoxelFits, FastPlanes, PaperPlanes, ResponseMonteCarlo, TubesMonteCarlo};
 use crate::data::{Radical, ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
+use crate::measure::oximetry::VoxelFits;
 use crate::montecarlo::{HistorySimulator, Response, ResponsePart, RingDetector};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, OperatorLimit, PlaneBackprojector, Residence, ViewProjector};
 use crate::plan::algorithms::registry::FbpMethod;
@@ -202,6 +203,10 @@ impl Platform for CudaPlatform {
 
     fn history_simulator(&mut self) -> Result<Box<dyn HistorySimulator>, SetupError> {
         Ok(Box::new(TubesMonteCarlo::new(self.take()?).map_err(BackendError::from)?))
+    }
+
+    fn voxel_fits(&mut self) -> Result<Box<dyn VoxelFits>, SetupError> {
+        Ok(Box::new(CudaVoxelFits::new(self.take()?).map_err(BackendError::from)?))
     }
 
     fn take_cuda(&mut self) -> Option<CudaBackend> {

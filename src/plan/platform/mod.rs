@@ -16,6 +16,7 @@ use self::recipes::{EventRecipe, ListRecipe};
 use crate::algebra::{PeerGroup, RingBasis, Simd};
 use crate::data::{Radical, ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
+use crate::measure::oximetry::{FitsOnThreads, VoxelFits};
 use crate::montecarlo::{HistorySimulator, Response, ResponsePart, RingDetector};
 use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence};
 use crate::plan::device::memory::{Arrays, FreeMemory};
@@ -148,6 +149,14 @@ pub trait Platform: Send {
     /// The device failed.
     fn history_simulator(&mut self) -> Result<Box<dyn HistorySimulator>, SetupError> {
         Err(self.lacks("simulation of tubes of response"))
+    }
+
+    /// Makes what fits relaxation rates: the processor, unless the platform has a kernel.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn voxel_fits(&mut self) -> Result<Box<dyn VoxelFits>, SetupError> {
+        Ok(Box::new(FitsOnThreads))
     }
 
     /// Takes the CUDA device, for measurements on CUDA only; `None` on other platforms.
