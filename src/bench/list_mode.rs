@@ -50,6 +50,13 @@ pub struct ListModeBench {
     pub budget_secs: f64,
 }
 
+impl ListModeBench {
+    /// Returns the measurement of the time of flight.
+    pub(super) fn tof(&self) -> TofMeasurement {
+        TofMeasurement { fwhm_mm: tof_mm(self.tof_ps), window_mm: [-1e3, 1e3], edges_mm: Vec::new(), ..TofMeasurement::default() }
+    }
+}
+
 /// Measurements of one order of the events.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListModeRow {
@@ -101,7 +108,7 @@ pub fn bench_list_mode(bench: &ListModeBench, report: impl FnMut(&ListModeRow) +
 }
 
 /// Draws random events, each at a position on the part of its line in the field of view.
-fn drawn(bench: &ListModeBench) -> Events {
+pub(super) fn drawn(bench: &ListModeBench) -> Events {
     let (detectors, num_crystals) = (&bench.detectors, bench.detectors.crystals().len() as f64);
     let fov = FieldOfView::new(&bench.grid, bench.fov_radius_mm);
     let [bottom, top] = bench.grid.extent_mm(2);
@@ -159,18 +166,9 @@ struct Table<'a, F> {
 }
 
 impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
-    fn tof(&self) -> TofMeasurement {
-        TofMeasurement {
-            fwhm_mm: tof_mm(self.bench.tof_ps),
-            window_mm: [-1e3, 1e3],
-            edges_mm: Vec::new(),
-            ..TofMeasurement::default()
-        }
-    }
-
     fn on_cpu(&mut self, threads: usize) -> Result<(), Problem> {
         let bench = self.bench;
-        let tof_facts = self.tof();
+        let tof_facts = bench.tof();
         let events = Arc::clone(&self.events);
         let new = |order: EventOrder, tof: bool| {
             let tof = tof.then_some(&tof_facts);
@@ -201,7 +199,7 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
     fn on_cuda(&mut self, number: usize) -> Result<(), Problem> {
         let bench = self.bench;
         let mut device = CudaBackend::open(number).map_err(Problem::from)?;
-        let tof_facts = self.tof();
+        let tof_facts = bench.tof();
         for (order, tof) in WAYS {
             let facts = tof.then_some(&tof_facts);
             let (events, start) = (Arc::clone(&self.events), Instant::now());
@@ -231,7 +229,7 @@ impl<F: FnMut(&ListModeRow) + Send> Table<'_, F> {
     fn on_webgpu(&mut self, number: usize) -> Result<(), Problem> {
         let bench = self.bench;
         let mut device = WebGpuBackend::open(number).map_err(Problem::from)?;
-        let tof_facts = self.tof();
+        let tof_facts = bench.tof();
         for (order, tof) in WAYS {
             let facts = tof.then_some(&tof_facts);
             let (events, start) = (Arc::clone(&self.events), Instant::now());

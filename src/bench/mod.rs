@@ -6,6 +6,7 @@ mod iteration;
 mod list_mode;
 mod penalty;
 mod projector;
+mod replicates;
 mod tubes;
 
 pub use arrival::{ArrivalBench, ArrivalRow, bench_arrival};
@@ -14,6 +15,7 @@ pub use iteration::{IterationRow, bench_iteration};
 pub use list_mode::{ListModeBench, ListModeRow, bench_list_mode};
 pub use penalty::{PenaltyBench, PenaltyRow, bench_penalty};
 pub use projector::{Direction, ProjectorBench, ProjectorRow, bench_projector};
+pub use replicates::{ReplicatesBench, ReplicatesRow, bench_replicates};
 pub use tubes::{TubesBench, TubesRow, bench_tubes};
 
 use std::time::Instant;

@@ -59,7 +59,7 @@ pub struct ListModeOptions {
     budget_secs: f64,
 }
 
-fn resolution(text: &str) -> Result<f64, String> {
+pub(super) fn resolution(text: &str) -> Result<f64, String> {
     options::number(text, |ps| (1.0..=10_000.0).contains(ps), format!("'{text}' is no resolution; give one from 1 to 10000 ps"))
 }
 

@@ -8,5 +8,6 @@ pub mod list_mode;
 pub mod matrix;
 pub mod penalty;
 pub mod projector;
+pub mod replicates;
 pub mod run;
 pub mod tubes;

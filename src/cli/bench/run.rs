@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::common::WithRows;
-use super::{arrival, epri, iteration, list_mode, matrix, penalty, projector, tubes};
+use super::{arrival, epri, iteration, list_mode, matrix, penalty, projector, replicates, tubes};
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::options::TalkOptions;
 
@@ -35,6 +35,8 @@ enum What {
     Penalty(WithRows<penalty::PenaltyOptions>),
     /// Measures list-mode projection and backprojection in several event orders, with and without time of flight.
     ListMode(WithRows<list_mode::ListModeOptions>),
+    /// Measures an iteration with replicates of list-mode data next to one without.
+    Replicates(WithRows<replicates::ReplicatesOptions>),
 }
 
 /// Runs `tomoscope bench`.
@@ -49,5 +51,6 @@ pub fn run(options: BenchOptions) -> CliResult {
         What::Matrix(options) => options.run(matrix::run),
         What::Penalty(options) => options.run(penalty::run),
         What::ListMode(options) => options.run(list_mode::run),
+        What::Replicates(options) => options.run(replicates::run),
     }
 }

@@ -391,3 +391,59 @@ impl Parts<'_> {
         platform.list_algorithm(&recipe, team)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{CountRates, ScanTime};
+    use crate::operator::{EventLines, IMAGES_AT_ONCE};
+    use crate::plan::algorithms::registry::AlgorithmChoice;
+    use crate::plan::job::replicates::ReplicateSettings;
+    use crate::scanner::{Detectors, find};
+
+    #[test]
+    fn replicates_are_projected_on_their_own_where_memory_is_too_small_for_several() {
+        let detectors = Arc::new(Detectors::of_cylinder(&find("small").unwrap().geometry).unwrap());
+        let tof = TofMeasurement { fwhm_mm: 30.0, window_mm: [-200.0, 200.0], ..TofMeasurement::default() };
+        let (num, num_subsets) = (5000, 2);
+        let list = EventList {
+            facts: Arc::new(ListMetadata { tof: Some(tof), ..ListMetadata::new("a list", detectors) }),
+            prompts: Arc::new(Events { pairs: vec![[0, 48]; num], tof_mm: vec![[0.0; 2]; num], ..Events::default() }),
+            delayeds: Arc::default(),
+            total_additive: 0.0,
+            time: ScanTime::default(),
+            rates: CountRates::default(),
+            frame_ms: None,
+            elsewhere: None,
+        };
+        let (members, _) = choose_members(DeviceChoice::Cpu).unwrap();
+        let accumulation = default_accumulation(&members);
+        let grid = Grid::centred([8; 3], [5.0; 3]).unwrap();
+        let settings = |algorithm, num_replicates: usize| RunSettings {
+            num_subsets,
+            replicates: (num_replicates > 0).then(|| ReplicateSettings::new(num_replicates)),
+            ..RunSettings::new(algorithm, grid.clone())
+        };
+        let bytes = |settings: &RunSettings| bytes_of(&*members[0].0, Shard::WHOLE, &list, settings, accumulation);
+        let within = |settings: &RunSettings, free_bytes: u64| {
+            let free = FreeMemory { bytes: Some(free_bytes), ..FreeMemory::default() };
+            within_memory(settings, |settings| MemoryNeeds::of([(bytes(settings), free.clone())]))
+        };
+        for (num_replicates, num_further) in [(2, 1), (10, IMAGES_AT_ONCE as u64 - 1)] {
+            let together = settings(AlgorithmChoice::OSEM, num_replicates);
+            let singly = RunSettings { projects_replicates_singly: true, ..together.clone() };
+            let of_operator = EventLines::bytes_at_once(num / num_subsets, 512, accumulation);
+            assert_eq!(bytes(&together), bytes(&singly) + 4 * num_further * (2500 + 512) + of_operator);
+            let chosen = within(&together, bytes(&together));
+            assert!(!chosen.projects_replicates_singly && singly_notice(&members, &list, &chosen, accumulation).is_none());
+            let chosen = within(&together, bytes(&together) - 1);
+            assert!(chosen.projects_replicates_singly && singly_notice(&members, &list, &chosen, accumulation).is_some());
+        }
+        // Without replicates, and of an algorithm whose replicates climb each on its own, nothing is different.
+        for settings in [settings(AlgorithmChoice::OSEM, 0), settings(AlgorithmChoice::BSREM, 10)] {
+            let singly = RunSettings { projects_replicates_singly: true, ..settings.clone() };
+            assert_eq!(bytes(&settings), bytes(&singly));
+            assert!(singly_notice(&members, &list, &settings, accumulation).is_none());
+        }
+    }
+}
