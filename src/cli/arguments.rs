@@ -11,6 +11,7 @@ use crate::cli::convert;
 use crate::cli::earl;
 use crate::cli::histogram;
 use crate::cli::inspect;
+use crate::cli::linewidth;
 use crate::cli::manual;
 use crate::cli::mu_map;
 use crate::cli::oximetry;
@@ -82,6 +83,10 @@ pub enum CliCommand {
     ///
     /// Writes OUT_r1 (OUT_r2), OUT_pO2 and its standard deviation OUT_pO2_sd. Voxels without a rate are NaN.
     Oximetry(Box<oximetry::options::OximetryOptions>),
+    /// Maps amplitude, width and position of the lines in the spectra of an EPRI image.
+    ///
+    /// Writes OUT_amplitude, OUT_linewidth, OUT_linewidth_sd and OUT_position. Voxels without a line are NaN.
+    Linewidth(linewidth::options::LinewidthOptions),
     /// Measures regions of interest on an image.
     Measure(inspect::measure::MeasureOptions),
     /// Measures lesions: maximum, mean, peak, volume, total glycolysis, and their change since a baseline.

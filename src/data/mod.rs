@@ -42,7 +42,7 @@ pub use iterate::{IterateId, RunId};
 pub use line_shape::{lorentzian_derivative, voigt_derivative};
 pub use notice::{Notice, Severity};
 pub use origin::Origin;
-pub use oxygen::{MILLIGAUSS_PER_RATE, OxygenCalibration, RelaxationRate};
+pub use oxygen::{MILLIGAUSS_PER_RATE, OxygenCalibration, RelaxationRate, rate_of_linewidth};
 pub use pair_counts::{PairCounts, PairCountsError};
 pub use pet::decay::mean_decay;
 pub use pet::exam::{Exam, ScanFacts};

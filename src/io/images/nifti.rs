@@ -108,6 +108,9 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
 
 /// Returns the start of the first image and the time from one to the next, s.
 fn times(header: &NiftiHeader) -> [f64; 2] {
+    if header.intent_name.starts_with(FIELD) {
+        return [0.0; 2];
+    }
     // The time unit's code counts in eights: seconds, milliseconds, microseconds.
     let secs = match header.xyzt_units & 56 {
         16 => 1e-3,

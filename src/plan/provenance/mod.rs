@@ -3,6 +3,7 @@
 
 pub mod algorithm;
 mod data;
+mod linewidth;
 mod oximetry;
 pub mod settings_table;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use self::algorithm::AlgorithmRecord;
 use self::data::file_name;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
+pub use self::linewidth::LinewidthRecord;
 pub use self::oximetry::OximetryRecord;
 use crate::data::{
     BasisSettings, Counts, FieldAxis, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TofBins, TubeSet, TubesMade,
@@ -75,6 +77,9 @@ pub struct Provenance {
     /// Images and calibration of a map of pulse oximetry.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub oximetry: Option<OximetryRecord>,
+    /// Spectra and fit of a map of lines.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub linewidth: Option<LinewidthRecord>,
     /// Magnetic fields of the samples, of an image with a spectrum in each voxel.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spectra: Option<FieldAxis>,
@@ -114,6 +119,9 @@ pub enum ImageKind {
     /// Relaxation rate or oxygen pressure of pulse oximetry.
     #[strum(serialize = "pulse oximetry")]
     Oximetry,
+    /// Amplitude, width or position of the lines in the spectra of voxels.
+    #[strum(serialize = "lines of spectra")]
+    Linewidth,
     /// Attenuation map of CT.
     #[strum(serialize = "attenuation map of CT")]
     AttenuationMap,
@@ -314,6 +322,7 @@ impl Provenance {
             calibration_bq_per_ml: None,
             pet: None,
             oximetry: None,
+            linewidth: None,
             spectra: None,
             seal: None,
             image,
@@ -379,6 +388,9 @@ impl Provenance {
             let names = names.into_iter().flatten().chain(&mut corrections.added_attenuation);
             names.for_each(|name| *name = anonymous());
         }
+        if let Some(linewidth) = &mut self.linewidth {
+            linewidth.image = anonymous();
+        }
         if let Some(oximetry) = &mut self.oximetry {
             oximetry.images.iter_mut().for_each(|name| *name = anonymous());
         }
@@ -427,7 +439,7 @@ impl Provenance {
     /// Returns it in one line: "OSEM 14 subsets, iteration 3 · axial-runs · deterministic · CPU, 2 threads · post-filter 4 mm".
     pub fn line(&self) -> String {
         let frame = self.data.frame.as_ref().map(FrameRecord::text);
-        let oximetry = self.oximetry.as_ref().map(OximetryRecord::text);
+        let oximetry = self.oximetry.as_ref().map(OximetryRecord::text).or(self.linewidth.as_ref().map(LinewidthRecord::text));
         let made = [self.deviation_text(), frame, self.algorithm.as_ref().map(AlgorithmRecord::text), oximetry, self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
@@ -449,7 +461,7 @@ impl Provenance {
         let calibration = self.calibration_bq_per_ml.map(|bq_per_ml| format!("1 count/mm = {bq_per_ml} Bq/mL"));
         let program = format!("{} {}", self.program, self.program_version);
         let (position, device) = (self.position(), Some(self.device.name.clone()));
-        let oximetry = self.oximetry.as_ref().map(OximetryRecord::text);
+        let oximetry = self.oximetry.as_ref().map(OximetryRecord::text).or(self.linewidth.as_ref().map(LinewidthRecord::text));
         let made =
             [self.deviation_text(), filter, frame, Some(algorithm), oximetry, position, calibration, Some(program), device];
         made.into_iter().flatten().collect::<Vec<_>>().join("; ")
