@@ -9,10 +9,10 @@ fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
 
-const WIDTHS: [f64; 6] = [0.1, 0.15, 0.2, 0.12, 0.18, 0.25];
+const WIDTHS: [f64; 6] = [0.12, 0.15, 0.18, 0.13, 0.16, 0.2];
 
 /// A slice of six vials with lines of [`WIDTHS`], the third 0.1 mT off the middle.
-const VIALS: &str = "simulate vials --epri 2d:16 --points 48 --extent-mm 60 --linewidths-mt 0.1,0.15,0.2,0.12,0.18,0.25 \
+const VIALS: &str = "simulate vials --epri 2d:16 --points 64 --extent-mm 60 --linewidths-mt 0.12,0.15,0.18,0.13,0.16,0.2 \
                      --positions-mt 0,0,0.1,0,0,-0.1 --sweep-mt 3.2 --gradients 6 --noise-fraction 0.002";
 
 #[test]
@@ -20,17 +20,17 @@ fn lines_of_vials_have_their_widths_and_positions() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let run = |line: &str| done(at, &words(line));
-    run(&format!("{VIALS} --truth truth.nii --image 20,20,1 --voxel-mm 1.5,1.5,1.5 -o scan.sweep"));
+    run(&format!("{VIALS} --truth truth.nii --image 16,16,1 --voxel-mm 2,2,2 -o scan.sweep"));
     let printed = run(
-        "reconstruct scan.sweep --algorithm tv --spectral-samples 48 --lambda 1 --iterations 300 --image 20,20 --voxel-mm 1.5,1.5 -o out.nii.gz --device cpu",
+        "reconstruct scan.sweep --algorithm tv --spectral-samples 64 --lambda 1 --iterations 250 --image 16,16 --voxel-mm 2,2 -o out.nii.gz --device cpu",
     );
-    assert!(printed.contains("out_spectra.nii.gz: spectra of 48 samples, 0.0667 mT apart"), "{printed}");
+    assert!(printed.contains("out_spectra.nii.gz: spectra of 64 samples, 0.0500 mT apart"), "{printed}");
     let (samples, axis, _) = nifti::read_spectra(&at.join("out_spectra.nii.gz")).unwrap();
-    assert_eq!((samples.len(), axis.num_samples), (48, 48));
-    assert!((axis.step_mt - 3.2 / 48.0).abs() < 1e-6 && (axis.first_mt + 1.6).abs() < 1e-6, "{axis:?}");
+    assert_eq!((samples.len(), axis.num_samples), (64, 64));
+    assert!((axis.step_mt - 0.05).abs() < 1e-6 && (axis.first_mt + 1.6).abs() < 1e-6, "{axis:?}");
     let record: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(at.join("out_spectra.nii.gz.json")).unwrap()).unwrap();
-    assert_eq!((&record["algorithm"]["spectral_samples"], &record["spectra"]["num_samples"]), (&48.into(), &48.into()));
+    assert_eq!((&record["algorithm"]["spectral_samples"], &record["spectra"]["num_samples"]), (&64.into(), &64.into()));
     // The image beside it has the height of the spectra.
     let image = |name: &str| read_volume(&at.join(name)).unwrap().0;
     let amplitude = image("out.nii.gz");
@@ -38,29 +38,28 @@ fn lines_of_vials_have_their_widths_and_positions() {
         let values = samples.iter().map(|sample| sample.as_slice()[voxel]);
         values.clone().fold(f32::MIN, f32::max) - values.fold(f32::MAX, f32::min)
     };
-    assert!((0..400).all(|voxel| (amplitude.as_slice()[voxel] - height(voxel)).abs() < 1e-6));
+    assert!((0..256).all(|voxel| (amplitude.as_slice()[voxel] - height(voxel)).abs() < 1e-6));
 
-    let printed = run("linewidth out_spectra.nii.gz --mask-fraction 0.05 --calibration eprit-llw -o map.nii.gz");
+    let printed = run("linewidth out_spectra.nii.gz --calibration eprit-llw -o map.nii.gz");
     assert!(printed.contains("voxels fitted") && printed.contains("masked: below the mask"), "{printed}");
     let (widths, positions, po2) = (image("map_linewidth.nii.gz"), image("map_position.nii.gz"), image("map_pO2.nii.gz"));
     assert_eq!(widths.unit.label(), "mT");
-    let size = 0.95 * 0.5 * (60.0 - 60.0 / 24.0) * 0.5 / 14.0;
+    // The phantom is scaled to 86 %, so that the vials are 8.6 mm from the middle.
     for (k, width) in WIDTHS.into_iter().enumerate() {
         let angle = std::f64::consts::TAU * k as f64 / 6.0;
-        let voxel = [angle.cos(), angle.sin()].map(|c| (10.0 + 10.0 * size * c / 1.5).round() as usize);
+        let voxel = [angle.cos(), angle.sin()].map(|c| (8.0 + 8.6 * c / 2.0).round() as usize);
         let value = |map: &Volume| f64::from(map.values[[0, voxel[1], voxel[0]]]);
         let expected = [0.0, 0.0, 0.1, 0.0, 0.0, -0.1][k];
         println!("{k}: width {:.3} of {width}, position {:.3} of {expected}", value(&widths), value(&positions));
-        // (Lines of less than two steps of the field are rounded, and wide ones narrow where the gradient does not resolve them.)
-        assert!((value(&widths) / width - 1.0).abs() < 0.25, "{k}: {} {width}", value(&widths));
-        assert!((value(&positions) - expected).abs() < 0.015, "{k}: {} {expected}", value(&positions));
+        assert!((value(&widths) / width - 1.0).abs() < 0.17, "{k}: {} {width}", value(&widths));
+        assert!((value(&positions) - expected).abs() < 0.02, "{k}: {} {expected}", value(&positions));
         // LLW of half the width, mG: 1 mT = 10 000 mG.
         let llw = 0.5e4 * value(&widths);
         assert!((value(&po2) / (1.84 * (llw - 10.2)) - 1.0).abs() < 1e-3, "{} {llw}", value(&po2));
     }
 
     // Only the mask; differences along the spectra make them smoother.
-    let line = "reconstruct scan.sweep --algorithm tv --spectral-samples 16 --lambda 1 --iterations 20 --image 20,20 --voxel-mm 1.5,1.5 --device cpu";
+    let line = "reconstruct scan.sweep --algorithm tv --spectral-samples 16 --lambda 1 --iterations 20 --image 16,16 --voxel-mm 2,2 --device cpu";
     run(&format!("{line} --mask truth.nii -o masked.nii"));
     let (masked, truth) = (image("masked.nii"), image("truth.nii"));
     let outside = |(value, inside): (&f32, &f32)| *inside == 0.0 && *value != 0.0;
@@ -97,7 +96,7 @@ fn acquisitions_and_options_without_spectra_are_refused() {
     }
     let settings = "reconstruction.unsuitable-settings";
     failed(at, settings, &words(&format!("reconstruct scan.sweep {line} --positivity -o no.nii")));
-    let many = line.replace("16", "49");
+    let many = line.replace("samples 16", "samples 65");
     failed(at, settings, &words(&format!("reconstruct scan.sweep {many} -o no.nii")));
     let data = "reconstruction.unsuitable-data";
     let said = failed(at, data, &words(&format!("reconstruct pulse.sweep {line} -o no.nii")));

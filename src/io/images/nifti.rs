@@ -348,6 +348,9 @@ fn intent_name(header: &NiftiHeader) -> Cow<'_, str> {
 
 fn unit(header: &NiftiHeader) -> Unit {
     let name = intent_name(header);
+    if name.as_bytes().starts_with(FIELD) {
+        return Unit::Arbitrary;
+    }
     let written = Unit::VARIANTS.iter().copied().find(|unit| name == name_of(*unit));
     // Earlier versions wrote the label.
     written.or_else(|| Unit::of_label(&name)).unwrap_or(Unit::Unknown)
@@ -387,12 +390,12 @@ pub fn write_image(path: &Path, volume: &Volume, description: &str, placement: O
 pub enum FourthAxis {
     /// Start of the first image and duration of each, s.
     Time([f64; 2]),
-    /// Magnetic field of each image. NIfTI has no unit for it: its intent has the name "field, mT".
+    /// Magnetic field of each image. NIfTI has no unit for it: the intent has the name "tomoscope field", and fields are in mT.
     Field(FieldAxis),
 }
 
 /// Name of the intent of an image with a spectrum in each voxel.
-const FIELD: &[u8] = b"field, mT";
+const FIELD: &[u8] = b"tomoscope field";
 
 /// Reads an image with a spectrum in each voxel: the samples `[z, y, x]`, and their fields.
 ///

@@ -101,6 +101,9 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
     }
     let tv = tv_settings(&settings.parameters);
     if tv.spectrum.is_some() {
+        if !acquisition.look(Sweep::is_continuous_wave) {
+            return Err(ReconError::from(DataProblem::NoSpectra).into());
+        }
         if tv.is_positive {
             return Err(ReconError::from(SettingsProblem::PositiveSpectra).into());
         }
