@@ -62,7 +62,7 @@ pub enum CliCommand {
     /// Describes a file.
     Info(inspect::info::InfoOptions),
     /// Simulates a scan of an analytic phantom.
-    Simulate(simulate::options::SimulateOptions),
+    Simulate(Box<simulate::options::SimulateOptions>),
     /// Reconstructs images from projection data, list-mode data or EPRI acquisitions.
     Reconstruct(Box<reconstruct::batch::BatchOptions>),
     /// Reproduces the tables of a published paper.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tomoscope::data::{FieldAxis, ImageChoice, Unit, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::io::nifti::{FourthAxis, read_images, read_spectra, write_series};
+use tomoscope::io::nifti::{FourthAxis, Spectra, read_images, read_spectra, write_series};
 use tomoscope::io::{Unsupported, read_volume, write_volume};
 
 use super::{assert_brief, assert_unsupported, bytes_of, folder, warns_of};
@@ -366,7 +366,7 @@ fn spectra_have_the_axis_of_the_field() {
         |k: usize| Volume::from_vec(grid.clone(), (0..6).map(|i| (10 * k + i) as f32).collect(), Unit::Arbitrary).unwrap();
     let (images, axis) = ([image(1), image(2)], FieldAxis { first_mt: -1.6, step_mt: 0.05, num_samples: 2 });
     write_series(&path, &images, FourthAxis::Field(axis), "").unwrap();
-    let (samples, found, notices) = read_spectra(&path).unwrap();
+    let (Spectra { samples, axis: found }, notices) = read_spectra(&path).unwrap();
     assert!(found == axis && notices.is_empty(), "{found:?} {notices:?}");
     assert!(samples.iter().zip(&images).all(|(a, b)| **a == *b));
     write_series(&path, &images, FourthAxis::Time([0.0, 1.0]), "").unwrap();

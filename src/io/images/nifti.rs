@@ -397,17 +397,26 @@ pub enum FourthAxis {
 /// Name of the intent of an image with a spectrum in each voxel.
 const FIELD: &[u8] = b"tomoscope field";
 
-/// Reads an image with a spectrum in each voxel: the samples `[z, y, x]`, and their fields.
+/// An image with a spectrum in each voxel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectra {
+    /// Images of the samples, `[z, y, x]` each.
+    pub samples: Vec<Arc<Volume>>,
+    /// Their fields.
+    pub axis: FieldAxis,
+}
+
+/// Reads an image with a spectrum in each voxel.
 ///
 /// # Errors
 /// As [`read_images`], and an image without an axis of the field.
-pub fn read_spectra(path: &Path) -> Result<(Vec<Arc<Volume>>, FieldAxis, Vec<Notice>), IoError> {
+pub fn read_spectra(path: &Path) -> Result<(Spectra, Vec<Notice>), IoError> {
     let (header, _) = open(path)?;
     let (series, notices) = read_images(path, ImageChoice::All)?;
-    let volumes: Vec<Arc<Volume>> = series.images.into_iter().map(|image| image.volume).collect();
-    let axis = FieldAxis { first_mt: decimal(header.toffset), step_mt: decimal(header.pixdim[4]), num_samples: volumes.len() };
-    match header.intent_name.starts_with(FIELD) && axis.step_mt > 0.0 && axis.first_mt.is_finite() && volumes.len() > 1 {
-        true => Ok((volumes, axis, notices)),
+    let samples: Vec<Arc<Volume>> = series.images.into_iter().map(|image| image.volume).collect();
+    let axis = FieldAxis { first_mt: decimal(header.toffset), step_mt: decimal(header.pixdim[4]), num_samples: samples.len() };
+    match header.intent_name.starts_with(FIELD) && axis.step_mt > 0.0 && axis.first_mt.is_finite() && samples.len() > 1 {
+        true => Ok((Spectra { samples, axis }, notices)),
         false => Err(IoError::unsupported(path, Unsupported::NoFieldAxis)),
     }
 }
