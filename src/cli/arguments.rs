@@ -11,6 +11,7 @@ use crate::cli::convert;
 use crate::cli::earl;
 use crate::cli::histogram;
 use crate::cli::inspect;
+use crate::cli::linewidth;
 use crate::cli::manual;
 use crate::cli::mu_map;
 use crate::cli::oximetry;
@@ -61,7 +62,7 @@ pub enum CliCommand {
     /// Describes a file.
     Info(inspect::info::InfoOptions),
     /// Simulates a scan of an analytic phantom.
-    Simulate(simulate::options::SimulateOptions),
+    Simulate(Box<simulate::options::SimulateOptions>),
     /// Reconstructs images from projection data, list-mode data or EPRI acquisitions.
     Reconstruct(Box<reconstruct::batch::BatchOptions>),
     /// Reproduces the tables of a published paper.
@@ -84,6 +85,10 @@ pub enum CliCommand {
     Oximetry(Box<oximetry::options::OximetryOptions>),
     /// Measures concentrations and numbers of spins on an EPRI image, by a sample of known concentration or amount.
     Concentration(inspect::concentration::ConcentrationOptions),
+    /// Maps amplitude, width and position of the lines in the spectra of an EPRI image.
+    ///
+    /// Writes OUT_amplitude, OUT_linewidth, OUT_linewidth_sd and OUT_position. Voxels without a line are NaN.
+    Linewidth(linewidth::options::LinewidthOptions),
     /// Measures regions of interest on an image.
     Measure(inspect::measure::MeasureOptions),
     /// Measures lesions: maximum, mean, peak, volume, total glycolysis, and their change since a baseline.

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! row 1: shared
-//! row 2: attenuation bench convert histogram inspect manual mu_map oximetry project reconstruct reproduce send serve simulate
+//! row 2: attenuation bench convert histogram inspect linewidth manual mu_map oximetry project reconstruct reproduce send serve simulate
 //! row 3: connect earl
 //! row 4: window
 //! row 5: arguments
@@ -23,6 +23,7 @@ mod convert;
 mod earl;
 mod histogram;
 mod inspect;
+mod linewidth;
 mod manual;
 mod mu_map;
 mod oximetry;
@@ -91,6 +92,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(CliCommand::Convert(options)) => convert::run(&options),
         Some(CliCommand::Attenuation(options)) => attenuation::run(&options),
         Some(CliCommand::MuMap(options)) => mu_map::run(&options),
+        Some(CliCommand::Linewidth(options)) => linewidth::run::run(&options),
         Some(CliCommand::Oximetry(options)) => oximetry::run::run(&options),
         Some(CliCommand::Concentration(options)) => inspect::concentration::run(&options).map(Done::from),
         Some(CliCommand::Measure(options)) => inspect::measure::run(&options).map(Done::from),

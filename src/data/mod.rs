@@ -1,17 +1,15 @@
 //! Measured data and reconstructed images: volumes, michelograms, EPRI sweeps, tubes of response, regions of interest, studies.
 
 mod attenuation;
+mod epri;
 mod events;
-mod field_axis;
 mod fingerprint;
 mod image_series;
 mod iterate;
-mod line_shape;
 pub mod nema;
 pub mod nema_nu4;
 mod notice;
 mod origin;
-mod oxygen;
 mod pair_counts;
 mod pet;
 mod psf;
@@ -21,12 +19,16 @@ mod rois;
 mod sinogram;
 mod study;
 mod super_lors;
-mod sweep;
 mod tube_sharing;
 mod tubes;
 mod volume;
 
 pub use attenuation::{Attenuation, AttenuationMap, CtConversion, CtSettings, MU_PER_CM, MissingSide, MuUnit};
+pub use epri::{
+    Direction, FieldAxis, GradientAxis, MILLIGAUSS_PER_RATE, OxygenCalibration, OxygenSeries, Phase, Projection, Radical,
+    ReferenceSpectrum, RelaxationRate, Sweep, SweepKind, SweepMetadata, SweepSpace, lorentzian_derivative, rate_of_linewidth,
+    voigt_derivative,
+};
 pub use events::chunk::{
     EventChunk, Events, LIGHT_MM_PER_PS, ListMetadata, ListSampling, PairEfficiency, TofException, TofMeasurement, tof_mm,
 };
@@ -35,14 +37,11 @@ pub use events::frames::{Frames, frame_ms, frame_text};
 pub use events::histogram::EventHistogram;
 pub use events::list::{EventList, EventNumbers};
 pub use events::scan_time::{FrameTime, ScanTime, middle_ms, moved_limits};
-pub use field_axis::FieldAxis;
 pub use fingerprint::Fingerprint;
 pub use image_series::{FoundSeries, ImageChoice, ImageSeries, ImageSpace, Modality, Placement, SeriesImage, SeriesNames};
 pub use iterate::{IterateId, RunId};
-pub use line_shape::{lorentzian_derivative, voigt_derivative};
 pub use notice::{Notice, Severity};
 pub use origin::Origin;
-pub use oxygen::{MILLIGAUSS_PER_RATE, OxygenCalibration, OxygenSeries, RelaxationRate};
 pub use pair_counts::{PairCounts, PairCountsError};
 pub use pet::decay::mean_decay;
 pub use pet::exam::{Exam, ScanFacts};
@@ -65,9 +64,6 @@ pub use sinogram::row::SinogramRow;
 pub use sinogram::tof::{TofBins, TofBinsError, TofValues};
 pub use study::{Preset, Study};
 pub use super_lors::{SharingDeviation, SuperLorError, SuperLors};
-pub use sweep::{
-    Direction, GradientAxis, Phase, Projection, Radical, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata, SweepSpace,
-};
 pub use tubes::{SharedTubes, TubeSampling, TubeSet, TubeSetError, TubesMade};
 pub use volume::compact::{CompactValues, CompactVolume};
 pub use volume::{Extremes, NotFinite, Unit, ValueScale, Volume};

@@ -7,7 +7,7 @@ use crate::data::origin::Origin;
 use crate::data::rois::roi::Roi;
 use crate::data::volume::Volume;
 
-/// Measured data (`M`: [`Counts`](crate::data::Counts), [`Sweep`](crate::data::sweep::Sweep)), with information that is
+/// Measured data (`M`: [`Counts`](crate::data::Counts), [`Sweep`](crate::data::Sweep)), with information that is
 /// independent of their kind.
 ///
 /// ```

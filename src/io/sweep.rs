@@ -96,6 +96,7 @@ pub fn write_sweep(path: &Path, study: &Study<Sweep>) -> Result<(), IoError> {
 /// Gives a continuous-wave sweep its reference spectrum, and notes where everything came from.
 fn attach_reference(study: &mut Study<Sweep>, path: &Path, requested: Option<&Path>) -> Result<(), IoError> {
     study.origin.measured = Some(path.to_owned());
+    let has_sizes = study.measured.num_gradient_sizes() > 1;
     let SweepKind::ContinuousWave { step_mt, reference, .. } = &mut study.measured.kind else {
         if let Some(given) = requested {
             let text = format!("{} is not needed: these projections were measured with pulses", given.display());
@@ -133,6 +134,10 @@ fn attach_reference(study: &mut Study<Sweep>, path: &Path, requested: Option<&Pa
             *reference = Some(spectrum);
             study.origin.reference = Some(from);
         }
+        None if reference.is_none() && has_sizes => study.notices.push(Notice::info(
+            "Projections under gradients of several sizes and no reference spectrum: reconstruct a spectrum in each voxel (--algorithm tv \
+             --spectral-samples N)",
+        )),
         None if reference.is_none() => study.notices.push(Notice::warning(
             "No reference spectrum found to deconvolve continuous-wave projections: measure one without a \
              gradient and copy it to their folder as NAME-h.DSC (for NAME-proj.DSC; NAME-h.npy for NAME-proj.npy), or set it (--reference FILE)",

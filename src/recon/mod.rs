@@ -63,7 +63,7 @@ pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 pub use tv::{
     Lattice, PrimalStep, PrimalSums, SpectralModel, SpectrumSettings, SweepModel, TotalVariation, TotalVariationKernels,
-    TvImages, TvSettings, num_axes, num_gradient_sizes,
+    TvImages, TvSettings, num_axes,
 };
 pub use watched::RaceReport;
 

@@ -46,6 +46,7 @@ mod send;
 mod serve;
 mod simulate;
 mod small_scanner;
+mod spectra;
 mod stir;
 mod stop_rules;
 mod tof_lists;

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use tomoscope::data::{ImageChoice, Unit, Volume};
+use tomoscope::data::{FieldAxis, ImageChoice, Unit, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::io::nifti::{read_images, write_series};
+use tomoscope::io::nifti::{FourthAxis, Spectra, read_images, read_spectra, write_series};
 use tomoscope::io::{Unsupported, read_volume, write_volume};
 
 use super::{assert_brief, assert_unsupported, bytes_of, folder, warns_of};
@@ -157,7 +157,7 @@ fn gradient_axes_are_the_world_of_an_epri_image() {
     assert_eq!((qform, float(76)), (vec![0.0, 0.0, 0.0, -4.0, -3.0, 0.0], 1.0));
     assert_eq!(&bytes[328..344], b"tomoscope a.u.\0\0");
     // So do concentrations and maps of pulse oximetry.
-    for unit in [Unit::Millimolar, Unit::Torr, Unit::PerMicrosecond] {
+    for unit in [Unit::Millimolar, Unit::Torr, Unit::PerMicrosecond, Unit::Millitesla] {
         let map = Volume { unit, ..volume.clone() };
         let path = folder.path().join("map.nii");
         write_volume(&path, &map).unwrap();
@@ -357,6 +357,23 @@ fn a_file_that_is_too_long_is_told() {
 }
 
 #[test]
+fn spectra_have_the_axis_of_the_field() {
+    let folder = folder();
+    let path = folder.path().join("a.nii.gz");
+    // Off the middle, so that turned axes show.
+    let grid = Grid::new([3, 2, 1], [2.0; 3], [1.0, -7.0, 0.0]).unwrap();
+    let image =
+        |k: usize| Volume::from_vec(grid.clone(), (0..6).map(|i| (10 * k + i) as f32).collect(), Unit::Arbitrary).unwrap();
+    let (images, axis) = ([image(1), image(2)], FieldAxis { first_mt: -1.6, step_mt: 0.05, num_samples: 2 });
+    write_series(&path, &images, FourthAxis::Field(axis), "").unwrap();
+    let (Spectra { samples, axis: found }, notices) = read_spectra(&path).unwrap();
+    assert!(found == axis && notices.is_empty(), "{found:?} {notices:?}");
+    assert!(samples.iter().zip(&images).all(|(a, b)| **a == *b));
+    write_series(&path, &images, FourthAxis::Time([0.0, 1.0]), "").unwrap();
+    assert_unsupported!(read_spectra(&path).unwrap_err(), Unsupported::NoFieldAxis);
+}
+
+#[test]
 fn the_images_of_a_series_are_read_one_by_one() {
     let folder = folder();
     let grid = Grid::centred([4, 3, 2], [2.0, 3.0, 4.0]).unwrap();
@@ -364,7 +381,7 @@ fn the_images_of_a_series_are_read_one_by_one() {
         |k: usize| Volume::from_vec(grid.clone(), (0..24).map(|i| (100 * k + i) as f32).collect(), Unit::CountsPerMm).unwrap();
     for name in ["a.nii", "a.nii.gz"] {
         let path = folder.path().join(name);
-        write_series(&path, &[image(1), image(2), image(3)], [5.0, 2.5], "").unwrap();
+        write_series(&path, &[image(1), image(2), image(3)], FourthAxis::Time([5.0, 2.5]), "").unwrap();
         let (all, _) = read_images(&path, ImageChoice::All).unwrap();
         assert_eq!((all.images.len(), all.num_images), (3, 3));
         for k in 1..=3 {

@@ -128,7 +128,7 @@ impl SweepParameterOptions {
     pub fn parameters() -> impl Iterator<Item = &'static Parameter> {
         let is_for_sweeps =
             |parameter: &&Parameter| algorithms_with(parameter.key).any(|entry| kinds_of(entry).contains(&DataKind::Sweep));
-        // (Spectra in each voxel have a command of their own.)
+        // (Several images at delays have no spectrum in each voxel.)
         let is_of_spectra =
             |parameter: &&Parameter| [&SPECTRAL_SAMPLES, &LAMBDA_SPECTRAL].iter().any(|of| of.key == parameter.key);
         parameters().into_iter().filter(is_for_sweeps).filter(move |parameter| !is_of_spectra(parameter))

@@ -225,7 +225,9 @@ pub enum Unsupported {
     #[error("all gradients are zero; there is no projection to reconstruct")]
     NoGradient,
     /// An image without a field of its samples.
-    #[error("it has no spectra: the name of its intent is not 'field, mT'; expected an image of reconstruct --spectral-samples")]
+    #[error(
+        "it has no spectra: the name of its intent is not 'tomoscope field'; expected an image of reconstruct --spectral-samples"
+    )]
     NoFieldAxis,
     /// A table of another shape, rows and columns, than one vector for each of the projections.
     #[error(

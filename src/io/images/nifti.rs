@@ -108,6 +108,9 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
 
 /// Returns the start of the first image and the time from one to the next, s.
 fn times(header: &NiftiHeader) -> [f64; 2] {
+    if header.intent_name.starts_with(FIELD) {
+        return [0.0; 2];
+    }
     // The time unit's code counts in eights: seconds, milliseconds, microseconds.
     let secs = match header.xyzt_units & 56 {
         16 => 1e-3,
@@ -345,6 +348,9 @@ fn intent_name(header: &NiftiHeader) -> Cow<'_, str> {
 
 fn unit(header: &NiftiHeader) -> Unit {
     let name = intent_name(header);
+    if name.as_bytes().starts_with(FIELD) {
+        return Unit::Arbitrary;
+    }
     let written = Unit::VARIANTS.iter().copied().find(|unit| name == name_of(*unit));
     // Earlier versions wrote the label.
     written.or_else(|| Unit::of_label(&name)).unwrap_or(Unit::Unknown)
@@ -385,24 +391,33 @@ pub fn write_image(path: &Path, volume: &Volume, description: &str, placement: O
 pub enum FourthAxis {
     /// Start of the first image and duration of each, s.
     Time([f64; 2]),
-    /// Magnetic field of each image. NIfTI has no unit for it: its intent has the name "field, mT".
+    /// Magnetic field of each image. NIfTI has no unit for it: the intent has the name "tomoscope field", and fields are in mT.
     Field(FieldAxis),
 }
 
 /// Name of the intent of an image with a spectrum in each voxel.
-const FIELD: &[u8] = b"field, mT";
+const FIELD: &[u8] = b"tomoscope field";
 
-/// Reads an image with a spectrum in each voxel: the samples `[z, y, x]`, and their fields.
+/// An image with a spectrum in each voxel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectra {
+    /// Images of the samples, `[z, y, x]` each.
+    pub samples: Vec<Arc<Volume>>,
+    /// Their fields.
+    pub axis: FieldAxis,
+}
+
+/// Reads an image with a spectrum in each voxel.
 ///
 /// # Errors
 /// As [`read_images`], and an image without an axis of the field.
-pub fn read_spectra(path: &Path) -> Result<(Vec<Arc<Volume>>, FieldAxis, Vec<Notice>), IoError> {
+pub fn read_spectra(path: &Path) -> Result<(Spectra, Vec<Notice>), IoError> {
     let (header, _) = open(path)?;
     let (series, notices) = read_images(path, ImageChoice::All)?;
-    let volumes: Vec<Arc<Volume>> = series.images.into_iter().map(|image| image.volume).collect();
-    let axis = FieldAxis { first_mt: decimal(header.toffset), step_mt: decimal(header.pixdim[4]), num_samples: volumes.len() };
-    match header.intent_name.starts_with(FIELD) && axis.step_mt > 0.0 && axis.first_mt.is_finite() && volumes.len() > 1 {
-        true => Ok((volumes, axis, notices)),
+    let samples: Vec<Arc<Volume>> = series.images.into_iter().map(|image| image.volume).collect();
+    let axis = FieldAxis { first_mt: decimal(header.toffset), step_mt: decimal(header.pixdim[4]), num_samples: samples.len() };
+    match header.intent_name.starts_with(FIELD) && axis.step_mt > 0.0 && axis.first_mt.is_finite() && samples.len() > 1 {
+        true => Ok((Spectra { samples, axis }, notices)),
         false => Err(IoError::unsupported(path, Unsupported::NoFieldAxis)),
     }
 }

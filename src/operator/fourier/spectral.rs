@@ -1,4 +1,4 @@
-//! Convolutions of spectral-spatial images with a kernel of its own at each frequency of the spectra, on the host.
+//! Convolutions of spectral-spatial images, with one kernel for each frequency of the spectra, on the host.
 //!
 //! Spectra of N samples are transformed; at each frequency 0 ≤ α < N/2 the complex image is convolved with a kernel as large as it is, as
 //! in [`Convolution`](super::Convolution), and frequencies are independent of each other. The frequency N/2 has no kernel: it becomes 0.

@@ -1,4 +1,4 @@
-//! Continuous-wave acquisitions of a phantom under gradients of several sizes: each part has a Lorentzian line of its own.
+//! Continuous-wave acquisitions of a phantom under gradients of several sizes: each part has another Lorentzian line.
 //!
 //! A projection under the gradient γ = −g n is p(B) = Σ density ∫ a(t) h′(B − g|n| t) dt, with a(t) the integral of the body over the plane at
 //! t along n (in a slice over the line) and h′ the derivative of the part's line. The integral over t is a sum with steps far below the line's width.

@@ -3,6 +3,7 @@
 
 pub mod algorithm;
 mod data;
+mod linewidth;
 mod oximetry;
 pub mod settings_table;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use self::algorithm::AlgorithmRecord;
 use self::data::file_name;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
+pub use self::linewidth::LinewidthRecord;
 pub use self::oximetry::OximetryRecord;
 use crate::data::{
     BasisSettings, Counts, FieldAxis, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TofBins, TubeSet, TubesMade,
@@ -78,6 +80,9 @@ pub struct Provenance {
     /// Images and calibration of a map of pulse oximetry.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub oximetry: Option<OximetryRecord>,
+    /// Spectra and fit of a map of lines.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub linewidth: Option<LinewidthRecord>,
     /// Magnetic fields of the samples, of an image with a spectrum in each voxel.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spectra: Option<FieldAxis>,
@@ -117,6 +122,9 @@ pub enum ImageKind {
     /// Relaxation rate or oxygen pressure of pulse oximetry.
     #[strum(serialize = "pulse oximetry")]
     Oximetry,
+    /// Amplitude, width or position of the lines in the spectra of voxels.
+    #[strum(serialize = "lines of spectra")]
+    Linewidth,
     /// Attenuation map of CT.
     #[strum(serialize = "attenuation map of CT")]
     AttenuationMap,
@@ -318,6 +326,7 @@ impl Provenance {
             mm_per_unit: None,
             pet: None,
             oximetry: None,
+            linewidth: None,
             spectra: None,
             seal: None,
             image,
@@ -385,6 +394,9 @@ impl Provenance {
             let names = names.into_iter().flatten().chain(&mut corrections.added_attenuation);
             names.for_each(|name| *name = anonymous());
         }
+        if let Some(linewidth) = &mut self.linewidth {
+            linewidth.image = anonymous();
+        }
         if let Some(oximetry) = &mut self.oximetry {
             oximetry.images.iter_mut().for_each(|name| *name = anonymous());
         }
@@ -433,7 +445,7 @@ impl Provenance {
     /// Returns it in one line: "OSEM 14 subsets, iteration 3 · axial-runs · deterministic · CPU, 2 threads · post-filter 4 mm".
     pub fn line(&self) -> String {
         let frame = self.data.frame.as_ref().map(FrameRecord::text);
-        let oximetry = self.oximetry.as_ref().map(OximetryRecord::text);
+        let oximetry = self.oximetry.as_ref().map(OximetryRecord::text).or(self.linewidth.as_ref().map(LinewidthRecord::text));
         let made = [self.deviation_text(), frame, self.algorithm.as_ref().map(AlgorithmRecord::text), oximetry, self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
@@ -456,7 +468,7 @@ impl Provenance {
         let calibration = of_activity.or(self.mm_per_unit.map(|mm| format!("1 a.u. = {mm:.4e} mM")));
         let program = format!("{} {}", self.program, self.program_version);
         let (position, device) = (self.position(), Some(self.device.name.clone()));
-        let oximetry = self.oximetry.as_ref().map(OximetryRecord::text);
+        let oximetry = self.oximetry.as_ref().map(OximetryRecord::text).or(self.linewidth.as_ref().map(LinewidthRecord::text));
         let made =
             [self.deviation_text(), filter, frame, Some(algorithm), oximetry, position, calibration, Some(program), device];
         made.into_iter().flatten().collect::<Vec<_>>().join("; ")

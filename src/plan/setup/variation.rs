@@ -16,7 +16,7 @@ use crate::plan::job::settings::RunSettings;
 use crate::plan::platform::Platform;
 use crate::plan::platform::open::choose_device;
 use crate::plan::problem::SetupProblem;
-use crate::recon::{DataProblem, ReconError, SettingsProblem, SpectrumSettings, TvImages, num_axes, num_gradient_sizes};
+use crate::recon::{DataProblem, ReconError, SettingsProblem, SpectrumSettings, TvImages, num_axes};
 
 /// Signal at the ends of a field sweep, of the largest, that is reported.
 const MAX_AT_ENDS: f32 = 0.1;
@@ -101,6 +101,9 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
     }
     let tv = tv_settings(&settings.parameters);
     if tv.spectrum.is_some() {
+        if !acquisition.look(Sweep::is_continuous_wave) {
+            return Err(ReconError::from(DataProblem::NoSpectra).into());
+        }
         if tv.is_positive {
             return Err(ReconError::from(SettingsProblem::PositiveSpectra).into());
         }
@@ -108,7 +111,7 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
             return Err(ReconError::from(SettingsProblem::SpectraOfRadicals).into());
         }
         // (Until then further sizes may arrive.)
-        if acquisition.is_over() && acquisition.look(num_gradient_sizes) < 2 {
+        if acquisition.is_over() && acquisition.look(Sweep::num_gradient_sizes) < 2 {
             return Err(ReconError::from(DataProblem::OneGradientSize).into());
         }
     }

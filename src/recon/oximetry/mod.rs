@@ -9,7 +9,7 @@ use super::{Algorithm, ReconError, StageTimes, StepReport};
 use crate::coded::PassedOn;
 use crate::data::{OxygenSeries, RoiMask, RoiSums, Unit, Volume};
 use crate::geometry::Grid;
-use crate::measure::oximetry::{MASK_FRACTION, OximetryError, OxygenMaps, RateFitter, oxygen_maps};
+use crate::measure::oximetry::{FitsOnThreads, MASK_FRACTION, OximetryError, OxygenMaps, RateFitter, oxygen_maps};
 use crate::operator::Accumulation;
 use crate::task::Task;
 
@@ -108,7 +108,7 @@ impl Algorithm for PulseOximetry {
         let OxygenSeries { times_us, calibration, .. } = &*self.series;
         let views: Vec<&Volume> = self.images.iter().map(|image| &**image).collect();
         let fitter = RateFitter::new(calibration.rate, &times_us[..num]);
-        Some(fitter.and_then(|fitter| oxygen_maps(&views, &fitter, calibration, MASK_FRACTION, task)))
+        Some(fitter.and_then(|fitter| oxygen_maps(&mut FitsOnThreads, &views, &fitter, calibration, MASK_FRACTION, task)))
     }
 
     fn set_accumulation(&mut self, _accumulation: Accumulation) {}

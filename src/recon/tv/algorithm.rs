@@ -80,7 +80,7 @@ pub struct TotalVariation<B: TotalVariationKernels> {
     shown: ImageReadout<B, Voxels>,
     /// Shown before the first step.
     zeros: B::Array<Image>,
-    /// Of spectra in each voxel: what is shown of them, and after which iteration.
+    /// Displayed amplitude of the spectrum in each voxel, and its iteration.
     amplitude: Option<(usize, B::Array<Image>)>,
 }
 

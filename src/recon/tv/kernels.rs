@@ -180,9 +180,9 @@ fn new_rows(num_x: usize) -> [Vec<f32>; 3] {
 
 /// A convolution on the host.
 pub enum HostCoupling {
-    /// Of images of radicals.
+    /// Images of radicals.
     Images(Convolution<f32>),
-    /// Of a spectral-spatial image.
+    /// A spectral-spatial image.
     Spectra(SpectralConvolution<f32>),
 }
 

@@ -15,4 +15,4 @@ pub use kernels::{PrimalStep, PrimalSums, TotalVariationKernels};
 pub use lattice::{Lattice, num_axes};
 pub use model::SweepModel;
 pub use settings::{SpectrumSettings, TvImages, TvSettings};
-pub use spectral_model::{SpectralModel, num_gradient_sizes};
+pub use spectral_model::SpectralModel;

@@ -1,4 +1,4 @@
-//! Differences along the spectra of a spectral-spatial image, on the host: each a number of its own, not a part of the gradients.
+//! Differences along the spectra of a spectral-spatial image, on the host: absolute values, apart from the spatial gradients.
 //!
 //! Spectra of voxels outside a mask are 0, and so are their differences.
 

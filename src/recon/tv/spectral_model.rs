@@ -21,17 +21,6 @@ use crate::geometry::Grid;
 use crate::operator::{NonuniformTransform, SpectralKernels, kernel_size, num_spectral_frequencies};
 use crate::recon::{DataProblem, ReconError, SettingsProblem};
 
-/// Difference of the lengths of gradients of one size, of the largest.
-const SAME_SIZE: f64 = 1e-3;
-
-/// Returns the number of different sizes of gradients, with 0.
-pub fn num_gradient_sizes(sweep: &Sweep) -> usize {
-    let mut sizes: Vec<f64> = sweep.projections.iter().map(|p| p.direction.iter().map(|v| v * v).sum::<f64>().sqrt()).collect();
-    sizes.sort_by(f64::total_cmp);
-    sizes.dedup_by(|a, b| (*a - *b).abs() < SAME_SIZE);
-    sizes.len()
-}
-
 /// The operator of a sweep, for images of one grid with a spectrum in each voxel.
 pub struct SpectralModel {
     grid: Grid,

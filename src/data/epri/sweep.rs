@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 use crate::statistics::first_moment;
 
+/// Largest difference of gradients of one size, of the largest gradient.
+const SAME_GRADIENT_SIZE: f64 = 1e-3;
+
 /// Coordinates along the axes of the image: of a volume the gradient axes x, y, z; of a slice its two, and 0.
 pub type Direction = [f64; 3];
 
@@ -209,6 +212,15 @@ impl Sweep {
     /// Returns true for first-derivative spectra.
     pub fn is_continuous_wave(&self) -> bool {
         matches!(self.kind, SweepKind::ContinuousWave { .. })
+    }
+
+    /// Returns the number of different sizes of the gradients of the complete projections, with 0.
+    pub fn num_gradient_sizes(&self) -> usize {
+        let size = |projection: &Projection| projection.direction.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let mut sizes: Vec<f64> = self.projections.iter().map(size).collect();
+        sizes.sort_by(f64::total_cmp);
+        sizes.dedup_by(|a, b| (*a - *b).abs() < SAME_GRADIENT_SIZE);
+        sizes.len()
     }
 
     /// Returns the number of complete projections.

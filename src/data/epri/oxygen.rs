@@ -13,6 +13,12 @@ const MHZ_PER_GAUSS: f64 = 2.802;
 /// Linewidth of a rate of 1/µs, mG.
 pub const MILLIGAUSS_PER_RATE: f64 = 1e3 / (TAU * MHZ_PER_GAUSS);
 
+/// Returns the rate R₂ with this half width at half maximum of a Lorentzian line, mT; 1/µs.
+pub fn rate_of_linewidth(half_width_mt: f64) -> f64 {
+    // (1 mT = 10⁴ mG.)
+    1e4 * half_width_mt / MILLIGAUSS_PER_RATE
+}
+
 /// A relaxation rate, 1/µs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]

@@ -1,0 +1,114 @@
+//! `tomoscope linewidth SPECTRA -o OUT`: maps of amplitude, width and position of the lines.
+
+use serde_json::json;
+
+use super::options::LinewidthOptions;
+use crate::cli::shared::console::out;
+use crate::cli::shared::error::{CliError, CliResult, Done};
+use crate::cli::shared::notices;
+use crate::cli::shared::outputs::Files;
+use crate::cli::shared::oxygen::{calibration, file_of_calibration};
+use crate::cli::shared::printed::written;
+use crate::cli::shared::progress::with_bar;
+use crate::data::{Notice, OxygenCalibration, RelaxationRate, Unit, Volume, rate_of_linewidth};
+use crate::io::check_image_unit;
+use crate::io::nifti::{self, Spectra};
+use crate::measure::spectrum::{LineCounts, LineFit, LineFitter, LineMaps, line_maps};
+use crate::plan::{DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
+use crate::statistics::median;
+use crate::text::counted;
+
+/// Fits, writes the maps and prints the figures.
+pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
+    options.talk.apply();
+    let start = Start::now();
+    let calibration = options.calibration.as_deref().map(of_linewidth).transpose()?;
+    let outputs = options.outputs();
+    let file = options.calibration.as_deref().and_then(file_of_calibration);
+    Files::new().read([&options.input]).read(&file).write("-o", &outputs).check()?;
+    check_image_unit(&options.output, Unit::Millitesla, None)?;
+    let Spectra { samples, axis } = notices::printed(nifti::read_spectra(&options.input)?);
+    let fitter = LineFitter::new(options.line, axis);
+    let maps = with_bar("fitting", |task| line_maps(&samples, axis, &fitter, options.mask_fraction, task))??;
+    let images = images(options, &maps, calibration.as_ref());
+    let device = DeviceRecord { name: "CPU".to_owned(), threads: rayon::current_num_threads() };
+    let record = |map: &Volume| Provenance {
+        linewidth: Some(options.record(calibration.as_ref())),
+        ..Provenance::new(
+            ImageKind::Linewidth,
+            options.data(),
+            ImageRecord::new(&map.grid, map.unit),
+            device.clone(),
+            start.times(),
+        )
+    };
+    for (path, map) in outputs.iter().zip(&images) {
+        notices::print(record(map).of_image(map).beside([path.as_path()]).write_image(path, map)?.as_slice());
+    }
+    let medians: Vec<Option<f64>> = images.iter().map(median_of).collect();
+    if options.json {
+        let of_map = |(name, median): (&str, &Option<f64>)| (name.to_owned(), json!(median));
+        let medians: serde_json::Map<String, serde_json::Value> = options.names().into_iter().zip(&medians).map(of_map).collect();
+        let figures = json!({ "line": options.line, "voxels": maps.counts, "medians": medians });
+        out!("{}", serde_json::to_string_pretty(&figures)?);
+    } else {
+        print_voxels(&maps.counts);
+        for ((path, map), median) in outputs.iter().zip(&images).zip(medians) {
+            let median = median.map_or_else(String::new, |median| format!(", median {median:.4}"));
+            written(path, format!("{}{median}", map.unit.label()));
+        }
+    }
+    if maps.counts.fitted == 0 {
+        notices::print(&[Notice::warning("no voxel has a line: all values of the maps are NaN")]);
+        return Ok(Done::Partial);
+    }
+    Ok(Done::Complete)
+}
+
+/// Returns a calibration of R2, which a line width gives.
+fn of_linewidth(word: &str) -> CliResult<OxygenCalibration> {
+    let found = calibration(word)?;
+    match found.rate {
+        RelaxationRate::R2 => Ok(found),
+        RelaxationRate::R1 => {
+            Err(CliError::arguments(format!("--calibration: {} is of R1; a line width gives R2, use eprit-llw", found.name)))
+        }
+    }
+}
+
+/// Returns the maps in the order of their files.
+fn images(options: &LinewidthOptions, maps: &LineMaps, calibration: Option<&OxygenCalibration>) -> Vec<Volume> {
+    let map = |name: &str| match name {
+        "amplitude" => maps.map(Unit::Arbitrary, |fit| fit.amplitude),
+        "linewidth" => maps.map(Unit::Millitesla, |fit| fit.width_mt),
+        "linewidth_sd" => maps.map(Unit::Millitesla, |fit| fit.width_sd_mt),
+        "position" => maps.map(Unit::Millitesla, |fit| fit.position_mt),
+        "gaussian" => maps.map(Unit::Millitesla, |fit| fit.gaussian_mt.unwrap_or(f64::NAN)),
+        _ => maps.map(Unit::Torr, |fit: &LineFit| {
+            calibration.map_or(f64::NAN, |calibration| calibration.po2_torr(rate_of_linewidth(0.5 * fit.width_mt)))
+        }),
+    };
+    options.names().into_iter().map(map).collect()
+}
+
+/// Returns the median of the fitted voxels.
+fn median_of(map: &Volume) -> Option<f64> {
+    let values: Vec<f64> = map.as_slice().iter().filter(|value| value.is_finite()).map(|value| f64::from(*value)).collect();
+    median(values)
+}
+
+/// Prints the numbers of fitted and of masked voxels.
+fn print_voxels(counts: &LineCounts) {
+    let LineCounts { fitted, below_mask, not_finite, out_of_range, not_converged } = *counts;
+    out!("{} fitted", counted(fitted, "voxel"));
+    for (num, cause) in [
+        (below_mask, "below the mask"),
+        (not_finite, "with a value that is not finite"),
+        (out_of_range, "without a line inside the field sweep"),
+        (not_converged, "with a fit that did not converge"),
+    ] {
+        if num > 0 {
+            out!("{} masked: {cause}", counted(num, "voxel"));
+        }
+    }
+}

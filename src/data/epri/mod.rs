@@ -1,0 +1,13 @@
+//! Data of EPRI: acquisitions, spectra and calibrations of oxygen.
+
+mod field_axis;
+mod line_shape;
+mod oxygen;
+mod sweep;
+
+pub use field_axis::FieldAxis;
+pub use line_shape::{lorentzian_derivative, voigt_derivative};
+pub use oxygen::{MILLIGAUSS_PER_RATE, OxygenCalibration, OxygenSeries, RelaxationRate, rate_of_linewidth};
+pub use sweep::{
+    Direction, GradientAxis, Phase, Projection, Radical, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata, SweepSpace,
+};
