@@ -26,6 +26,10 @@ fn simulated_vials_have_their_oxygen_in_the_map() {
     let printed = done(at, &words(line));
     assert!(printed.contains("Six equal vials, R1 at 0.4 µs") && printed.contains("a_f008.sweep"), "{printed}");
     assert!(printed.contains(&format!("--delays-us {DELAYS} --calibration ox071-pbs")) && printed.contains("torr"), "{printed}");
+    // The study for the window names the acquisitions; other commands refuse it.
+    let study = done(at, &words("info a.oximetry.toml"));
+    assert!(study.contains("study of pulse oximetry") && study.contains("0.4 µs: ") && study.contains("a_f008.sweep"), "{study}");
+    assert!(refused(at, 1, &words("reconstruct a.oximetry.toml -o b.nii")).contains("a.oximetry.toml is a file of another kind"));
     let sweeps = images().replace(".nii", ".sweep");
     done(at, &words(&format!("reconstruct {sweeps} --device cpu -o {{}}.nii")));
     let line = format!("oximetry {} --delays-us {DELAYS} --calibration ox071-pbs --rois rois.toml -o map.nii", images());

@@ -16,7 +16,8 @@ use tomoscope::io::saved_matrix::read_matrix;
 use tomoscope::io::saved_pairs::read_pairs;
 use tomoscope::io::saved_tubes::read_tubes;
 use tomoscope::io::{
-    FileKind, IoError, calibration, follow_sweep, open_list_mode, provenance, read_projections, read_sweep, read_volume,
+    FileKind, IoError, calibration, follow_sweep, open_list_mode, provenance, read_oximetry_study, read_projections, read_sweep,
+    read_volume,
 };
 use tomoscope::plan::{check_basis, ring_basis};
 use tomoscope::scanner::{ScanGeometryError, find_ring};
@@ -149,6 +150,7 @@ fn read(path: &Path) -> Result<(), String> {
         Some(FileKind::Bes3t | FileKind::NumpySweep | FileKind::SavedSweep) => {
             read_sweep(path, None).map(drop).map_err(|e| e.to_string())
         }
+        Some(FileKind::Oximetry) => read_oximetry_study(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Crystals) => read_crystals(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Rois) => read_rois(path).map(drop).map_err(|e| e.to_string()),
         Some(FileKind::Tubes) => read_tubes(path).map(drop).map_err(|e| e.to_string()),

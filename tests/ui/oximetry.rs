@@ -1,13 +1,22 @@
 //! Pulse oximetry in the window: maps of oxygen on the image, figures of the regions, and what ends them.
 
+use std::path::PathBuf;
+
 use egui::Theme;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
+use tomoscope::data::Unit;
+use tomoscope::io::oximetry::{self, OximetryStudy};
+use tomoscope::io::oxygen::find;
+use tomoscope::io::{read_volume, write_sweep};
+use tomoscope::phantom::epri::{OxygenOptions, SweepOptions, by_name, simulate_oxygen};
 use tomoscope::render::Palette;
 use tomoscope::session::EndReason;
+use tomoscope::task::Task;
 use tomoscope::ui::{App, BUILT_IN, Measured, RunState, Source};
 
-use super::{choose_built_in, click, renderer, wait_for, wait_to_see, window_on};
+use super::files::save_image_as;
+use super::{choose_built_in, click, renderer, wait_for, wait_for_files, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 950.0];
 
@@ -40,7 +49,7 @@ fn the_map_of_oxygen_covers_the_image_and_has_figures() {
     assert!((3..8).contains(&num_first), "{num_first}");
     wait_for(&mut harness, "the end of the run", is_completed);
     wait_to_see(&mut harness, "the last map", |harness| harness.query_by_label_contains("8 of 8 delays: 30, 0.4,").is_some());
-    harness.get_by_label("Colour bar from 0 to 60 torr");
+    harness.get_by_label("Colour bar from 0 to 60.00 torr");
     harness.get_by_label_contains("voxels fitted; masked (grey): ");
     harness.get_by_label("Plot: voxels by oxygen pressure, all fitted voxels");
     for torr in [0.0, 5.0, 10.0, 20.0, 60.0, 40.0] {
@@ -52,18 +61,17 @@ fn the_map_of_oxygen_covers_the_image_and_has_figures() {
         harness.get_by_label(&format!("Median pO2 of {}: {median:.1} torr", roi.name));
     }
     // Outside of the tissue no voxel is fitted: it is grey.
-    let grey = colour(&mut harness, [0.5, 0.06]);
+    let grey = colour(&mut harness, [0.75, 0.08]);
     assert!(grey.iter().all(|level| level.abs_diff(128) < 3), "{grey:?}");
-    let second = harness.state().second_image();
-    assert!(second.is_none(), "a map of the run is no file of a session: {second:?}");
+    assert_eq!(harness.state().second_image().unwrap().display.colouring.palette, Palette::Oxygen);
     harness.check_accessibility();
     click(&mut harness, "σ of pO2");
-    harness.get_by_label("Colour bar from 0 to 10 torr");
+    harness.get_by_label("Colour bar from 0 to 10.00 torr");
     click(&mut harness, "R1");
     harness.get_by_label_contains("1/µs");
     click(&mut harness, "Signal");
-    assert!(harness.query_by_label("Colour bar from 0 to 60 torr").is_none());
-    let signal = colour(&mut harness, [0.5, 0.06]);
+    assert!(harness.query_by_label("Colour bar from 0 to 60.00 torr").is_none());
+    let signal = colour(&mut harness, [0.75, 0.08]);
     assert_ne!(signal, grey);
     click(&mut harness, "pO2");
 }
@@ -71,26 +79,67 @@ fn the_map_of_oxygen_covers_the_image_and_has_figures() {
 #[test]
 fn a_restart_and_another_study_end_the_map() {
     let Some(mut harness) = opened() else { return };
-    harness.get_by_label("Colour bar from 0 to 60 torr");
+    harness.get_by_label("Colour bar from 0 to 60.00 torr");
     // Another run, while this one computes: its map begins with its own images.
     click(&mut harness, "Stop and keep image");
     wait_for(&mut harness, "the stop", App::is_run_over);
-    harness.get_by_label("Colour bar from 0 to 60 torr");
+    harness.get_by_label("Colour bar from 0 to 60.00 torr");
     let stopped = harness.state().live().run;
-    harness.get_by_label("Start").click();
+    harness.get_by_label("Restart").click();
     harness.run_steps(2);
     assert_ne!(harness.state().live().run, stopped);
     assert!(harness.state().live().oxygen_maps().is_none());
-    assert!(harness.query_by_label("Colour bar from 0 to 60 torr").is_none());
+    assert!(harness.query_by_label("Colour bar from 0 to 60.00 torr").is_none());
     wait_for(&mut harness, "its maps", |app| app.live().oxygen_maps().is_some());
-    harness.get_by_label("Colour bar from 0 to 60 torr");
+    harness.get_by_label("Colour bar from 0 to 60.00 torr");
     // Another study, while this one computes.
     choose_built_in(&mut harness, BUILT_IN[BUILT_IN.len() - 1].title);
     wait_for(&mut harness, "another study", |app| app.counts().is_some());
     wait_for(&mut harness, "its run", App::is_run_over);
     assert!(harness.state().live().oxygen_maps().is_none());
-    assert!(harness.query_by_label("Colour bar from 0 to 60 torr").is_none());
+    assert!(harness.query_by_label("Colour bar from 0 to 60.00 torr").is_none());
     assert!(harness.query_by_label("σ of pO2").is_none());
+}
+
+#[test]
+fn a_study_of_files_opens_and_its_map_is_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, saved] = ["scan.oximetry.toml", "map.nii.gz"].map(|name| folder.path().join(name));
+    let times_us = vec![0.5, 2.0, 8.0, 30.0];
+    let scheme = "2d:24".parse().unwrap();
+    let options = SweepOptions { scheme, num_points: 32, step_mm: 1.25, ..SweepOptions::default() };
+    let calibration = find("ox071-pbs").unwrap().clone();
+    let oxygen = OxygenOptions { calibration: calibration.clone(), times_us, inversion: 0.9, snr: Some(50.0) };
+    let phantom = by_name("vials", options.half_extent_mm()).unwrap();
+    let scan = simulate_oxygen(&phantom, &options, &oxygen, &Task::new()).unwrap();
+    let mut acquisitions = Vec::new();
+    for (index, (time, study)) in oxygen.times_us.iter().zip(&scan.sweeps).enumerate() {
+        let name = PathBuf::from(format!("scan_{index}.sweep"));
+        write_sweep(&folder.path().join(&name), study).unwrap();
+        acquisitions.push((*time, name));
+    }
+    let study = OximetryStudy { title: "Six vials".into(), calibration, acquisitions };
+    oximetry::write(&path, &study, "ox071-pbs").unwrap();
+    let Some(renderer) = renderer() else { return };
+    let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::file(path));
+    wait_for(&mut harness, "the end of the run", is_completed);
+    harness.get_by_label_contains("4 of 4 delays: 30, 0.5, 8, 2 µs");
+    harness.get_by_label("Colour bar from 0 to 60.00 torr");
+    save_image_as(&mut harness, &saved);
+    wait_for_files(&mut harness);
+    let (map, _) = read_volume(&saved).unwrap();
+    assert_eq!(map.unit, Unit::Torr);
+    let shown = &harness.state().live().oxygen.as_ref().unwrap().maps.as_ref().unwrap().po2;
+    let same = |a: &f32, b: &f32| a == b || a.is_nan() && b.is_nan();
+    assert!(map.as_slice().iter().zip(shown.as_slice()).all(|(a, b)| same(a, b)));
+    let record = std::fs::read_to_string(folder.path().join("map.nii.gz.json")).unwrap();
+    for part in ["\"oximetry\"", "ox071-pbs", "Six vials, 30 µs", "\"torr\""] {
+        assert!(record.contains(part), "'{part}' is missing in {record}");
+    }
+    // An earlier image is shown without the map of all.
+    harness.key_press(egui::Key::ArrowLeft);
+    wait_for(&mut harness, "the image before", |app| app.shown().id().is_some_and(|id| id.subiteration == 3));
+    assert!(harness.query_by_label("Colour bar from 0 to 60.00 torr").is_none());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Excess, Mismatch};
-use crate::data::{MatrixError, PairCountsError, PsfError, TubeSetError};
+use crate::data::{MatrixError, PairCountsError, PsfError, RelaxationRate, TubeSetError};
 
 /// A problem of such a file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
@@ -124,16 +124,17 @@ pub enum FormProblem {
 
     // Studies of pulse oximetry.
     /// Times that are not those of the calibration and of the acquisitions.
-    #[error("expected {key} with a time for each of {num} acquisitions, found {found}; the calibration is of {rate}")]
+    #[error(
+        "expected {} with a time for each of {num} acquisitions, found {found}; the calibration is of {}",
+        times_key(*rate), rate.label()
+    )]
     OximetryTimes {
-        /// Expected key.
-        key: &'static str,
-        /// Number of its times.
+        /// Rate of the calibration, which determines the key.
+        rate: RelaxationRate,
+        /// Number of times under that key.
         found: usize,
         /// Number of the acquisitions.
         num: usize,
-        /// Rate of the calibration.
-        rate: &'static str,
     },
 
     // Crystals.
@@ -242,4 +243,12 @@ fn listed(numbers: &[f64]) -> String {
 /// Returns versions as text: "1 and 2".
 fn versions(versions: &[u32]) -> String {
     versions.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+/// Returns the key of the times in a study of pulse oximetry.
+fn times_key(rate: RelaxationRate) -> &'static str {
+    match rate {
+        RelaxationRate::R1 => "delays_us",
+        RelaxationRate::R2 => "echo_times_us",
+    }
 }

@@ -57,15 +57,14 @@ pub fn read_file(path: &Path) -> Result<OximetryStudy, IoError> {
         Some(calibration) => calibration.clone(),
         None => oxygen::read_file(&path.with_file_name(&calibration))?,
     };
-    let (key, times, others) = match calibration.rate {
-        RelaxationRate::R1 => ("delays_us", delays_us, echo_times_us),
-        RelaxationRate::R2 => ("echo_times_us", echo_times_us, delays_us),
+    let (times, others) = match calibration.rate {
+        RelaxationRate::R1 => (delays_us, echo_times_us),
+        RelaxationRate::R2 => (echo_times_us, delays_us),
     };
     let times = times.unwrap_or_default();
     if times.len() != acquisitions.len() || times.is_empty() || others.is_some() {
-        let rate = calibration.rate.label();
-        let (found, num) = (times.len(), acquisitions.len());
-        return Err(FORM.refused(path, FormProblem::OximetryTimes { key, found, num, rate }));
+        let (rate, found, num) = (calibration.rate, times.len(), acquisitions.len());
+        return Err(FORM.refused(path, FormProblem::OximetryTimes { rate, found, num }));
     }
     let acquisitions = times.into_iter().zip(acquisitions.iter().map(|file| path.with_file_name(file))).collect();
     Ok(OximetryStudy { title, calibration, acquisitions })
