@@ -75,7 +75,7 @@ fn concentrations_and_spins_of_simulated_balls_are_right_to_two_percent() {
     // The image has the mean of the table, and its unit.
     let image = read_volume(&at.join("mm.nii")).unwrap().0;
     assert_eq!(image.unit, Unit::Millimolar);
-    let middle = f64::from(image.at_mm([-4.0, -3.0, -2.0].into()).unwrap());
+    let middle = f64::from(image.at_mm([-4.0, -3.0, -2.0]).unwrap());
     assert!((middle - 2.0).abs() < 0.5, "{middle}");
     // By the amount of the same sample.
     let amount = of(&found, "sample", "amount_nmol").unwrap();
