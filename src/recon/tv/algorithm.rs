@@ -148,7 +148,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     /// sample, and the field the distance t. Of spectra in each voxel, which have no h, λ′ = λ/1000 · max |A*s|.
     fn unnormalised_strength(&self, known: &Known) -> f64 {
         if self.settings.spectrum.is_some() {
-            return 1e-3 * self.settings.strength * known.largest();
+            return 1e-3 * self.settings.strength * known.largest;
         }
         let (step, height) = match &self.sweep.kind {
             SweepKind::Pulse => (self.sweep.step_mm, 1.0 / self.sweep.step_mm),

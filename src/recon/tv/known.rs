@@ -71,6 +71,8 @@ enum Kernels {
 pub(super) struct Known {
     /// A*s of each image.
     pub of_data: Vec<Vec<f64>>,
+    /// Largest |A*s|.
+    pub largest: f64,
     kernels: Kernels,
     /// ½‖s‖².
     pub energy: f64,
@@ -83,12 +85,14 @@ impl Known {
         let values: Vec<f64> = sweep.projections.iter().flat_map(|p| p.values.iter().map(|v| f64::from(*v))).collect();
         let energy = 0.5 * values.iter().map(|value| value * value).sum::<f64>();
         let num_projections = sweep.projections.len();
-        Self { of_data: model.backproject(&values), kernels: model.kernels(), energy, num_projections }
+        let of_data = model.backproject(&values);
+        Self { largest: largest(&of_data), of_data, kernels: model.kernels(), energy, num_projections }
     }
 
     /// Adds those of further projections.
     pub fn add(&mut self, other: &Self) {
         add(&mut self.of_data, &other.of_data);
+        self.largest = largest(&self.of_data);
         match (&mut self.kernels, &other.kernels) {
             (Kernels::Radicals(sums), Kernels::Radicals(values)) => add(sums, values),
             (Kernels::Spectra(sums), Kernels::Spectra(values)) => sums.add(values),
@@ -97,11 +101,6 @@ impl Known {
         }
         self.energy += other.energy;
         self.num_projections += other.num_projections;
-    }
-
-    /// Returns the largest |A*s|.
-    pub fn largest(&self) -> f64 {
-        self.of_data.iter().flatten().fold(0.0, |largest, value| value.abs().max(largest))
     }
 
     /// Brings A*A to the device.
@@ -117,6 +116,10 @@ impl Known {
             Kernels::Spectra(kernels) => backend.spectral_coupling(kernels.clone()),
         }
     }
+}
+
+fn largest(images: &[Vec<f64>]) -> f64 {
+    images.iter().flatten().fold(0.0, |largest, value| value.abs().max(largest))
 }
 
 fn add(sums: &mut [Vec<f64>], values: &[Vec<f64>]) {
