@@ -51,7 +51,7 @@ pub enum Unit {
     #[strum(serialize = "file units")]
     Unknown,
     /// Concentration of free radicals, mmol/L, on the axes of the gradients.
-    #[strum(serialize = "mM")]
+    #[strum(serialize = "mmol/L")]
     Millimolar,
     /// Oxygen pressure, on the axes of the gradients.
     #[strum(serialize = "torr")]

@@ -103,7 +103,7 @@ fn concentrations_and_spins_of_simulated_balls_are_right_to_two_percent() {
     }
     // An image that is one of concentrations already, and names that are no region.
     for (line, part) in [
-        ("mm.nii --rois r.toml --sample sample --millimolar 2", "is an image in mM"),
+        ("mm.nii --rois r.toml --sample sample --millimolar 2", "is an image in mmol/L"),
         ("balls.nii --rois r.toml --sample first --millimolar 2", "0 regions of r.toml have the name 'first'"),
         ("balls.nii --rois r.toml --sample sample", "--millimolar"),
         ("balls.nii --rois r.toml --sample sample --millimolar 0", "above 0"),

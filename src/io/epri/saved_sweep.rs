@@ -404,13 +404,17 @@ fn check(header: &Header) -> Result<(), FormProblem> {
     }
 }
 
-/// Refuses a direction of another length than 1; of continuous-wave data one longer than 1. A record of zeros is not written yet: a
-/// projection without a gradient has a weight.
+/// Length below which a direction is none.
+const MIN_LENGTH: f64 = 1e-6;
+
+/// Refuses a direction of another length than 1; of continuous-wave data one longer than 1, and a short one that is not 0. A record of
+/// zeros is not written yet: a projection without a gradient has a weight.
 fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4], acquisition: &Kind) -> Result<(), FormProblem> {
     let length = (x * x + y * y + z * z).sqrt();
     let is_possible = match acquisition {
         Kind::Pulse => (length - 1.0).abs() < 1e-6,
-        Kind::ContinuousWave => length < 1.0 + 1e-6 && (length > 0.0 || weight > 0.0),
+        Kind::ContinuousWave if length == 0.0 => weight > 0.0,
+        Kind::ContinuousWave => (MIN_LENGTH..1.0 + 1e-6).contains(&length),
     };
     if is_possible && weight.is_finite() && weight >= 0.0 {
         return Ok(());

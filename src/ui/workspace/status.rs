@@ -223,7 +223,8 @@ fn progress_text(live: &LiveRun, arrivals: Arrivals, show_timings: bool) -> Stri
     if !course.by_iteration {
         let counted = course.counted;
         let speed = arrivals.steps_per_sec(live.steps_per_sec()).filter(|_| show_timings);
-        let speed = speed.map_or_else(String::new, |speed| format!(" · {speed:.0} {counted}s/s"));
+        let text = |speed: f64| format!(" · {speed:.digits$} {counted}s/s", digits = usize::from(speed < 10.0));
+        let speed = speed.map_or_else(String::new, text);
         return format!("{} · {done} of {total} {counted}s{speed}", live.state.label());
     }
     let mut text = format!("{} · iteration {} of {}", live.state.label(), done / subsets, total / subsets);
