@@ -122,8 +122,8 @@ def main():
             sys.exit(f"out of date: {names}. Run kernels/build.py and commit what it writes")
         print(f"{len(built)} files: PTX and launches are what the kernels' sources give")
         return
-    for folder in [PTX, LAUNCHES, LAUNCHES / "shared"]:
-        folder.mkdir(exist_ok=True)
+    for folder in {path.parent for path in built}:
+        folder.mkdir(parents=True, exist_ok=True)
     for path in committed.keys() - built.keys():
         path.unlink()
     for path, text in built.items():

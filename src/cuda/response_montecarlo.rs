@@ -8,7 +8,7 @@ use super::device::driver::{clear, copied, zeros};
 use super::device::pacing::Pace;
 use super::error::CudaError;
 use super::kernel::one_each;
-use super::launches::response_montecarlo::{Functions, Kernels, Ring, Simulation};
+use super::launches::montecarlo::response_montecarlo::{Functions, Kernels, Ring, Simulation};
 use super::launches::shared::montecarlo_crystals::Crystals;
 use super::launches::shared::montecarlo_track::MaterialTables;
 use crate::algebra::RingBasis;

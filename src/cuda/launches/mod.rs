@@ -15,17 +15,16 @@ pub mod em_update;
 pub mod event_beams;
 pub mod event_images;
 pub mod events;
+pub mod montecarlo;
 pub mod oximetry;
 pub mod paper_tubes;
 pub mod penalty;
 pub mod planes;
 pub mod reductions;
-pub mod response_montecarlo;
 pub mod ring_basis;
 pub mod shared;
 pub mod stored_matrix;
 pub mod tubes;
-pub mod tubes_montecarlo;
 pub mod variation;
 pub mod voxel_map;
 

@@ -41,17 +41,17 @@ pub struct KernelSpectrum<T> {
 impl<T: FftNum> KernelSpectrum<T> {
     /// Of images of `size` voxels along x, y, z. `kernel(m, j)`, m ≤ j, is the kernel `[z, y, x]` of [`kernel_size`], whose middle is at
     /// ⌊n/2⌋.
-    pub fn new(size: [usize; 3], num_images: usize, mut kernel: impl FnMut(usize, usize) -> Vec<f64>) -> Self {
+    pub fn new<K: AsRef<[f64]>>(size: [usize; 3], num_images: usize, mut kernel: impl FnMut(usize, usize) -> K) -> Self {
         let (mut with_itself, mut between) = (Vec::new(), Vec::new());
         let value = |value: f64| T::from_f64(value).unwrap_or_else(T::zero);
         for j in 0..num_images {
             for m in 0..=j {
-                let values = kernel(m, j).into_iter().map(Complex::from).collect();
+                let values = kernel(m, j).as_ref().par_iter().map(|&value| value.into()).collect();
                 let spectrum = transformed(size, padded_size(size)[0] / 2 + 1, values);
                 if m == j {
-                    with_itself.push(spectrum.iter().map(|v| value(v.re)).collect());
+                    with_itself.push(spectrum.par_iter().map(|v| value(v.re)).collect());
                 } else {
-                    between.push(spectrum.iter().map(|v| Complex::new(value(v.re), value(v.im))).collect());
+                    between.push(spectrum.par_iter().map(|v| Complex::new(value(v.re), value(v.im))).collect());
                 }
             }
         }

@@ -110,7 +110,7 @@ impl Known {
     pub fn coupling<B: TotalVariationKernels>(&self, backend: &mut B, size: [usize; 3]) -> Result<B::Coupling, BackendError> {
         match &self.kernels {
             Kernels::Radicals(kernels) => {
-                let kernel = |m: usize, j: usize| kernels[j * (j + 1) / 2 + m].clone();
+                let kernel = |m: usize, j: usize| &kernels[j * (j + 1) / 2 + m];
                 backend.coupling(KernelSpectrum::new(size, self.of_data.len(), kernel))
             }
             Kernels::Spectra(kernels) => backend.spectral_coupling(kernels.clone()),

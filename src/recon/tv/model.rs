@@ -154,6 +154,6 @@ impl SweepModel {
         let values: Vec<Complex<f64>> = self.places.iter().map(value).collect();
         let transform = NonuniformTransform::new(kernel_size(self.grid.size), self.tolerance);
         let scale = 2.0 * voxel_volume(&self.grid).powi(2) / self.num_points as f64;
-        transform.adjoint_real(&self.frequencies, &values).iter().map(|value| scale * value).collect()
+        transform.adjoint_real(&self.frequencies, &values).par_iter().map(|value| scale * value).collect()
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, DeviceRepr, LaunchConfig, PushKernelArg as _};
 
-use super::shared::montecarlo_crystals::Crystals;
-use super::shared::montecarlo_start::{HeadPair, Pose, Source};
-use super::shared::montecarlo_track::{MaterialTables, Readout};
-use super::start;
+use super::super::shared::montecarlo_crystals::Crystals;
+use super::super::shared::montecarlo_start::{HeadPair, Pose, Source};
+use super::super::shared::montecarlo_track::{MaterialTables, Readout};
+use super::super::start;
 use crate::cuda::error::CudaError;
 use crate::cuda::kernel::{Kernel, Module, Readable, Writable};
 
@@ -83,7 +83,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/tubes_montecarlo.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/tubes_montecarlo.ptx"))?;
         Ok(Self { tubes: TubesKernel(module.kernel("tubes")?) })
     }
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, DeviceRepr, LaunchConfig, PushKernelArg as _};
 
-use super::shared::montecarlo_crystals::Crystals;
-use super::shared::montecarlo_track::MaterialTables;
-use super::start;
+use super::super::shared::montecarlo_crystals::Crystals;
+use super::super::shared::montecarlo_track::MaterialTables;
+use super::super::start;
 use crate::cuda::error::CudaError;
 use crate::cuda::kernel::{Kernel, Module, Readable, Writable};
 
@@ -118,7 +118,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/response_montecarlo.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/response_montecarlo.ptx"))?;
         Ok(Self {
             response: ResponseKernel(module.kernel("response")?),
             largest_sum: LargestSumKernel(module.kernel("largest_sum")?),
