@@ -413,7 +413,7 @@ fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4], acquisition: &Ki
     let length = (x * x + y * y + z * z).sqrt();
     let is_possible = match acquisition {
         Kind::Pulse => (length - 1.0).abs() < 1e-6,
-        Kind::ContinuousWave if length == 0.0 => weight > 0.0,
+        Kind::ContinuousWave if [x, y, z] == [0.0; 3] => weight > 0.0,
         Kind::ContinuousWave => (MIN_LENGTH..1.0 + 1e-6).contains(&length),
     };
     if is_possible && weight.is_finite() && weight >= 0.0 {
