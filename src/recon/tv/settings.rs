@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::data::{FieldAxis, Sweep, SweepKind, Volume};
 
-/// Settings of [`TotalVariation`].
+/// Settings of [`TotalVariation`](super::algorithm::TotalVariation).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TvSettings {
     /// Strength λ, above 0: λ′ without the scale of the data, as PyEPRI normalises it. Of spectra in each voxel, λ′ is λ thousandths of
