@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::algorithms::parameters::{Parameter, Parameters, Value};
+use crate::plan::algorithms::parameters::{Kind, Parameter, Parameters, Value};
 use crate::plan::algorithms::registry::{AlgorithmChoice, AlgorithmEntry, filter_settings};
 use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::algorithms::total_variation::{NO, YES};
@@ -138,6 +138,10 @@ impl AlgorithmRecord {
         let mut text = format!("{}{}", self.label(), subsets.unwrap_or_default());
         for parameter in self.entry().iter().flat_map(|entry| entry.parameters).filter(|parameter| parameter.is_in_short_texts) {
             let value = self.parameters.value(parameter);
+            // (A number of nothing is no fact.)
+            if matches!(parameter.kind, Kind::Count { .. }) && value == Some(Value::Number(0.0)) {
+                continue;
+            }
             if let Some(Value::Name(name)) = &value
                 && [NO, YES].contains(&name.as_str())
             {
