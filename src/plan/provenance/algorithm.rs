@@ -138,7 +138,7 @@ impl AlgorithmRecord {
         let mut text = format!("{}{}", self.label(), subsets.unwrap_or_default());
         for parameter in self.entry().iter().flat_map(|entry| entry.parameters).filter(|parameter| parameter.is_in_short_texts) {
             let value = self.parameters.value(parameter);
-            // (A number of nothing is no fact.)
+            // (Nothing of its kind is no fact of an image.)
             if matches!(parameter.kind, Kind::Count { .. }) && value == Some(Value::Number(0.0)) {
                 continue;
             }
