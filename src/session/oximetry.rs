@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::data::{RoiMask, Volume};
-use crate::measure::oximetry::{FitCounts, OxygenFigures, OxygenMaps};
+use crate::measure::FitCounts;
+use crate::measure::oximetry::{OxygenFigures, OxygenMaps};
 
 /// Maps of oxygen of the images so far, and figures of the regions.
 #[derive(Clone, Debug)]

@@ -217,7 +217,7 @@ pub fn listed_terms([multiplicative, additive]: &[Vec<f32>; 2], shares_paths: bo
     EventTerms { multiplicative: Some(multiplicative), additive: Some(additive), total_additive: 50.0, bootstrap, shares_paths }
 }
 
-/// Two subsets of a list with time of flight, by so many members.
+/// Two subsets of a list with time of flight, by a number of members.
 fn of_list(events: &Arc<Events>, shares_paths: bool, num_members: usize, accumulation: Accumulation) -> Box<dyn Algorithm> {
     let settings = EmSettings { accumulation, ..SETTINGS };
     let values = terms_of_events(events.len());

@@ -8,15 +8,14 @@ use crate::cli::shared::error::{CliError, CliResult, Done};
 use crate::cli::shared::notices;
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::oxygen::{calibration, file_of_calibration};
-use crate::cli::shared::printed::written;
+use crate::cli::shared::printed::{print_fits, written};
 use crate::cli::shared::progress::with_bar;
 use crate::data::{Notice, OxygenCalibration, RelaxationRate, Unit, Volume, rate_of_linewidth};
 use crate::io::check_image_unit;
 use crate::io::nifti::{self, Spectra};
-use crate::measure::spectrum::{LineCounts, LineFit, LineFitter, LineMaps, line_maps};
+use crate::measure::spectrum::{LineFit, LineFitter, LineMaps, NO_LINE, line_maps};
 use crate::plan::{DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
 use crate::statistics::median;
-use crate::text::counted;
 
 /// Fits, writes the maps and prints the figures.
 pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
@@ -52,7 +51,7 @@ pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
         let figures = json!({ "line": options.line, "voxels": maps.counts, "medians": medians });
         out!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
-        print_voxels(&maps.counts);
+        print_fits(&maps.counts, NO_LINE);
         for ((path, map), median) in outputs.iter().zip(&images).zip(medians) {
             let median = median.map_or_else(String::new, |median| format!(", median {median:.4}"));
             written(path, format!("{}{median}", map.unit.label()));
@@ -95,20 +94,4 @@ fn images(options: &LinewidthOptions, maps: &LineMaps, calibration: Option<&Oxyg
 fn median_of(map: &Volume) -> Option<f64> {
     let values: Vec<f64> = map.as_slice().iter().filter(|value| value.is_finite()).map(|value| f64::from(*value)).collect();
     median(values)
-}
-
-/// Prints the numbers of fitted and of masked voxels.
-fn print_voxels(counts: &LineCounts) {
-    let LineCounts { fitted, below_mask, not_finite, out_of_range, not_converged } = *counts;
-    out!("{} fitted", counted(fitted, "voxel"));
-    for (num, cause) in [
-        (below_mask, "below the mask"),
-        (not_finite, "with a value that is not finite"),
-        (out_of_range, "without a line inside the field sweep"),
-        (not_converged, "with a fit that did not converge"),
-    ] {
-        if num > 0 {
-            out!("{} masked: {cause}", counted(num, "voxel"));
-        }
-    }
 }

@@ -13,14 +13,13 @@ use crate::cli::shared::error::{CliResult, Done};
 use crate::cli::shared::notices;
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::oxygen::{calibration, file_of_calibration};
-use crate::cli::shared::printed::written;
+use crate::cli::shared::printed::{print_fits, written};
 use crate::cli::shared::progress::with_bar;
 use crate::data::{Notice, Unit, Volume};
 use crate::io::{check_image_unit, read_regions, rois};
 use crate::measure::DeviationImage;
-use crate::measure::oximetry::{FitCounts, OxygenMaps, RateFitter, oxygen_maps};
+use crate::measure::oximetry::{NO_RATE, OxygenMaps, RateFitter, oxygen_maps};
 use crate::plan::{DeviceRecord, ImageKind, ImageRecord, OximetryRecord, Provenance, Start, choose_device};
-use crate::text::counted;
 
 /// Warning of maps by total variation without redrawn noise.
 const RESIDUALS_OF_VARIATION: &str =
@@ -89,7 +88,7 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
         out!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
         out!("{}", regions.table(calibration.text()).to_string().trim_end());
-        print_voxels(&maps.counts);
+        print_fits(&maps.counts, NO_RATE);
         for (path, map) in outputs.iter().zip(maps.all()) {
             written(path, map.unit.label());
         }
@@ -101,14 +100,6 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
         return Ok(Done::Partial);
     }
     Ok(Done::Complete)
-}
-
-/// Prints the numbers of fitted and of masked voxels.
-fn print_voxels(counts: &FitCounts) {
-    out!("{} fitted", counted(counts.fitted, "voxel"));
-    for (num, cause) in counts.masked() {
-        out!("{} masked: {cause}", counted(num, "voxel"));
-    }
 }
 
 /// Returns the record of a map without its making.

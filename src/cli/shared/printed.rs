@@ -6,7 +6,9 @@ use super::console::out;
 use super::error::CliResult;
 use crate::data::{Counts, MatrixMade, Michelogram, ResponseMatrix, SharedTubes};
 use crate::io::{Correction, write_projections};
+use crate::measure::FitCounts;
 use crate::report::{Column, Columns};
+use crate::text::counted;
 
 /// A written file and its content.
 const WRITTEN: Columns<2> = Columns([Column::words("", 29), Column::words("", 0)]);
@@ -14,6 +16,14 @@ const WRITTEN: Columns<2> = Columns([Column::words("", 29), Column::words("", 0)
 /// Prints a written file and its content.
 pub fn written(path: &Path, content: impl Into<String>) {
     out!("  {}", WRITTEN.line([path.display().to_string(), content.into()]));
+}
+
+/// Prints the numbers of fitted and of masked voxels; `out_of_range` = the cause of those without anything to measure.
+pub fn print_fits(counts: &FitCounts, out_of_range: &'static str) {
+    out!("{} fitted", counted(counts.fitted, "voxel"));
+    for (num, cause) in counts.masked(out_of_range) {
+        out!("{} masked: {cause}", counted(num, "voxel"));
+    }
 }
 
 /// Writes projection data with its corrections, and prints each file with its content.

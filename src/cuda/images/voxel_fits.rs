@@ -9,7 +9,8 @@ use crate::cuda::error::CudaError;
 use crate::cuda::kernel::one_each;
 use crate::cuda::launches::oximetry::{FitShape, Kernels};
 use crate::data::RelaxationRate;
-use crate::measure::oximetry::{FitLimits, FitsOnThreads, NoRate, OximetryError, RateFit, RateFitter, VoxelFit, VoxelFits};
+use crate::measure::NoFit;
+use crate::measure::oximetry::{FitLimits, FitsOnThreads, OximetryError, RateFit, RateFitter, VoxelFit, VoxelFits};
 use crate::task::Task;
 
 /// Largest number of times, as in the kernel; the processor fits longer series.
@@ -64,9 +65,9 @@ impl CudaVoxelFits {
 fn fit_of([rate, amplitude, inversion, residual, information]: [f32; NUM_VALUES], rate_kind: RelaxationRate) -> VoxelFit {
     // In place of the rate: reasons, as in the kernel.
     match rate {
-        -1.0 => Err(Some(NoRate::NotFinite)),
-        -2.0 => Err(Some(NoRate::OutOfRange)),
-        -3.0 => Err(Some(NoRate::NotConverged)),
+        -1.0 => Err(Some(NoFit::NotFinite)),
+        -2.0 => Err(Some(NoFit::OutOfRange)),
+        -3.0 => Err(Some(NoFit::NotConverged)),
         _ => Ok(RateFit {
             rate_per_us: rate.into(),
             amplitude: amplitude.into(),

@@ -10,6 +10,7 @@
 //!
 //! gᵀg is the Schur complement of the normal matrix of all parameters, so that σ(R) is that of the full fit.
 
+use super::super::outcomes::NoFit;
 use super::error::OximetryError;
 use crate::data::RelaxationRate;
 
@@ -66,17 +67,6 @@ impl RateFit {
     pub fn rate_sd_per_us(&self, noise: f64) -> f64 {
         noise / self.information.sqrt()
     }
-}
-
-/// Reason why a voxel has no rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoRate {
-    /// A value that is not finite.
-    NotFinite,
-    /// No recovery or decay at a rate that the times can measure.
-    OutOfRange,
-    /// The search did not end.
-    NotConverged,
 }
 
 /// Fit of a relaxation rate to values at these times.
@@ -178,9 +168,9 @@ impl RateFitter {
     ///
     /// # Errors
     /// The reason why there is no rate.
-    pub fn fit(&self, values: &[f64], scratch: &mut Vec<f64>) -> Result<RateFit, NoRate> {
+    pub fn fit(&self, values: &[f64], scratch: &mut Vec<f64>) -> Result<RateFit, NoFit> {
         if !values.iter().all(|value| value.is_finite()) {
-            return Err(NoRate::NotFinite);
+            return Err(NoFit::NotFinite);
         }
         let FitLimits { max_steps, max_halvings, step_tolerance, rounding, max_factor } = FitLimits::ALL;
         let squares: f64 = values.iter().map(|value| value * value).sum();
@@ -188,7 +178,7 @@ impl RateFitter {
         let [low, high] = [self.rates[0], self.rates[NUM_ENTRIES - 1]];
         for _ in 0..max_steps {
             if !state.step.is_finite() {
-                return Err(NoRate::OutOfRange);
+                return Err(NoFit::OutOfRange);
             }
             if state.step.abs() <= step_tolerance * state.rate_per_us {
                 return self.result(&state);
@@ -196,7 +186,7 @@ impl RateFitter {
             let now = state.rate_per_us;
             let mut next = (now + state.step).clamp(now / max_factor, now * max_factor).clamp(low, high);
             if next == now {
-                return Err(NoRate::OutOfRange);
+                return Err(NoFit::OutOfRange);
             }
             let limit = state.residual + rounding * squares;
             let mut tried = self.state(next, values, scratch);
@@ -209,13 +199,13 @@ impl RateFitter {
             }
             state = tried;
         }
-        Err(NoRate::NotConverged)
+        Err(NoFit::NotConverged)
     }
 
     /// Returns the rate of the dictionary whose curve fits best, with the sign of the model: the signal grows after an inversion and falls
     /// with the echo time.
     /// Products up to `rounding` count as none.
-    fn best_entry(&self, values: &[f64], rounding: f64) -> Result<f64, NoRate> {
+    fn best_entry(&self, values: &[f64], rounding: f64) -> Result<f64, NoFit> {
         let sign = if self.rate == RelaxationRate::R1 { -1.0 } else { 1.0 };
         let (mut best, mut found) = (rounding, None);
         for (curve, &rate) in self.curves.chunks_exact(values.len()).zip(&self.rates) {
@@ -224,7 +214,7 @@ impl RateFitter {
                 (best, found) = (product, Some(rate));
             }
         }
-        found.ok_or(NoRate::OutOfRange)
+        found.ok_or(NoFit::OutOfRange)
     }
 
     /// Returns the mean of numbers at the times for a recovery, which has a constant, and 0 for a decay.
@@ -266,7 +256,7 @@ impl RateFitter {
         State { rate_per_us, constant, factor, residual, information, step: slope / information }
     }
 
-    fn result(&self, state: &State) -> Result<RateFit, NoRate> {
+    fn result(&self, state: &State) -> Result<RateFit, NoFit> {
         let &State { rate_per_us, constant, factor, residual, information, .. } = state;
         let (amplitude, inversion) = match self.rate {
             RelaxationRate::R1 => (constant, Some(-0.5 * factor / constant)),
@@ -275,7 +265,7 @@ impl RateFitter {
         if amplitude > 0.0 {
             Ok(RateFit { rate_per_us, amplitude, inversion, residual, information })
         } else {
-            Err(NoRate::OutOfRange)
+            Err(NoFit::OutOfRange)
         }
     }
 }
@@ -298,7 +288,7 @@ mod tests {
         DELAYS.iter().map(|time| amplitude * (1.0 - 2.0 * inversion * (-rate * time).exp())).collect()
     }
 
-    fn of(rate: RelaxationRate, times: &[f64], values: &[f64]) -> Result<RateFit, NoRate> {
+    fn of(rate: RelaxationRate, times: &[f64], values: &[f64]) -> Result<RateFit, NoFit> {
         RateFitter::new(rate, times).unwrap().fit(values, &mut Vec::new())
     }
 
@@ -359,18 +349,18 @@ mod tests {
 
     #[test]
     fn values_without_a_rate_have_a_reason() {
-        assert_eq!(of(RelaxationRate::R1, &DELAYS, &[1.0; 8]), Err(NoRate::OutOfRange));
-        assert_eq!(of(RelaxationRate::R1, &DELAYS, &[0.0; 8]), Err(NoRate::OutOfRange));
-        assert_eq!(of(RelaxationRate::R2, &DELAYS, &[0.0; 8]), Err(NoRate::OutOfRange));
+        assert_eq!(of(RelaxationRate::R1, &DELAYS, &[1.0; 8]), Err(NoFit::OutOfRange));
+        assert_eq!(of(RelaxationRate::R1, &DELAYS, &[0.0; 8]), Err(NoFit::OutOfRange));
+        assert_eq!(of(RelaxationRate::R2, &DELAYS, &[0.0; 8]), Err(NoFit::OutOfRange));
         // A signal that falls after the inversion, one that grows with the echo time, one that grows as a line.
         let falling: Vec<f64> = recovery(1.0, 0.9, 0.3).iter().map(|value| -value).collect();
-        assert_eq!(of(RelaxationRate::R1, &DELAYS, &falling), Err(NoRate::OutOfRange));
+        assert_eq!(of(RelaxationRate::R1, &DELAYS, &falling), Err(NoFit::OutOfRange));
         let line: Vec<f64> = DELAYS.to_vec();
-        assert_eq!(of(RelaxationRate::R1, &DELAYS, &line), Err(NoRate::OutOfRange));
-        assert_eq!(of(RelaxationRate::R2, &DELAYS, &line), Err(NoRate::OutOfRange));
+        assert_eq!(of(RelaxationRate::R1, &DELAYS, &line), Err(NoFit::OutOfRange));
+        assert_eq!(of(RelaxationRate::R2, &DELAYS, &line), Err(NoFit::OutOfRange));
         let mut values = recovery(1.0, 0.9, 0.3);
         values[3] = f64::NAN;
-        assert_eq!(of(RelaxationRate::R1, &DELAYS, &values), Err(NoRate::NotFinite));
+        assert_eq!(of(RelaxationRate::R1, &DELAYS, &values), Err(NoFit::NotFinite));
     }
 
     #[test]

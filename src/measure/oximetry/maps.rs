@@ -1,7 +1,8 @@
 //! Maps of the relaxation rate and of oxygen.
 
+use super::super::outcomes::{FitCounts, map};
 use super::error::OximetryError;
-use super::fit::{NoRate, RateFit, RateFitter};
+use super::fit::{RateFit, RateFitter};
 use super::noise::local_noise;
 use super::voxels::{FitsOnThreads, VoxelFit, VoxelFits};
 use crate::data::{OxygenCalibration, Unit, Volume};
@@ -11,20 +12,8 @@ use crate::task::Task;
 /// Usual limit of the mask, as a fraction of the largest value of the fullest image.
 pub const MASK_FRACTION: f64 = 0.15;
 
-/// Voxels with a rate, and without one by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct FitCounts {
-    /// With a rate.
-    pub fitted: usize,
-    /// Below the limit of the mask.
-    pub below_mask: usize,
-    /// With a value that is not finite.
-    pub not_finite: usize,
-    /// Without a recovery or decay at a rate that the times can measure.
-    pub out_of_range: usize,
-    /// With a search that did not end.
-    pub not_converged: usize,
-}
+/// Cause of [`NoFit::OutOfRange`](crate::measure::NoFit::OutOfRange) for people.
+pub const NO_RATE: &str = "without a recovery or decay that the times can measure";
 
 /// Maps on the grid of the images; voxels without a rate are NaN.
 #[derive(Clone, Debug)]
@@ -44,19 +33,19 @@ pub struct OxygenMaps {
 
 impl OxygenMaps {
     fn of(fits: Vec<VoxelFit>, grid: &Grid, fitter: &RateFitter, calibration: &OxygenCalibration) -> Self {
-        let map = |unit: Unit, value: &dyn Fn(usize, &RateFit) -> f64| volume(grid, &fits, unit, value);
+        let of = |unit: Unit, value: &dyn Fn(usize, &RateFit) -> f64| map(grid, &fits, unit, value);
         let counts = FitCounts::of(&fits);
         let degrees_of_freedom = fitter.degrees_of_freedom();
         let po2_sd = (degrees_of_freedom > 0).then(|| {
             let residual = |fit: &VoxelFit| fit.as_ref().map_or(f64::NAN, |fit| fit.residual);
             let noise = local_noise(grid, &fits.iter().map(residual).collect::<Vec<_>>(), degrees_of_freedom);
-            map(Unit::Torr, &|voxel, fit| calibration.po2_sd_torr(fit.rate_sd_per_us(noise[voxel])))
+            of(Unit::Torr, &|voxel, fit| calibration.po2_sd_torr(fit.rate_sd_per_us(noise[voxel])))
         });
         let residuals: f64 = fits.iter().flatten().map(|fit| fit.residual).sum();
         let num = counts.fitted * degrees_of_freedom;
         Self {
-            rate: map(Unit::PerMicrosecond, &|_, fit| fit.rate_per_us),
-            po2: map(Unit::Torr, &|_, fit| calibration.po2_torr(fit.rate_per_us)),
+            rate: of(Unit::PerMicrosecond, &|_, fit| fit.rate_per_us),
+            po2: of(Unit::Torr, &|_, fit| calibration.po2_torr(fit.rate_per_us)),
             po2_sd,
             counts,
             noise: (num > 0).then(|| (residuals / num as f64).sqrt()),
@@ -122,45 +111,7 @@ pub(super) fn fitted_po2(
     let slices: Vec<&[f32]> = images.iter().map(|image| image.as_slice()).collect();
     let is_masked: Vec<bool> = maps.fits.iter().map(|fit| fit.is_err()).collect();
     let fits = FitsOnThreads.fit(fitter, &slices, &is_masked, task)?;
-    Ok(volume(&maps.po2.grid, &fits, Unit::Torr, |_, fit| calibration.po2_torr(fit.rate_per_us)))
-}
-
-/// Returns a map of a value of the fits.
-fn volume(grid: &Grid, fits: &[VoxelFit], unit: Unit, value: impl Fn(usize, &RateFit) -> f64) -> Volume {
-    let mut volume = Volume { unit, ..Volume::filled(grid.clone(), f32::NAN) };
-    let fits = fits.iter().enumerate().filter_map(|(voxel, fit)| Some((voxel, fit.as_ref().ok()?)));
-    let values = volume.as_mut_slice();
-    fits.for_each(|(voxel, fit)| values[voxel] = value(voxel, fit) as f32);
-    volume
-}
-
-impl FitCounts {
-    /// Returns the numbers of masked voxels above 0, each with its cause.
-    pub fn masked(&self) -> impl Iterator<Item = (usize, &'static str)> {
-        [
-            (self.below_mask, "below the mask"),
-            (self.not_finite, "with a value that is not finite"),
-            (self.out_of_range, "without a recovery or decay that the times can measure"),
-            (self.not_converged, "with a fit that did not converge"),
-        ]
-        .into_iter()
-        .filter(|(num, _)| *num > 0)
-    }
-
-    fn of(fits: &[VoxelFit]) -> Self {
-        let mut counts = Self::default();
-        for fit in fits {
-            let count = match fit {
-                Ok(_) => &mut counts.fitted,
-                Err(None) => &mut counts.below_mask,
-                Err(Some(NoRate::NotFinite)) => &mut counts.not_finite,
-                Err(Some(NoRate::OutOfRange)) => &mut counts.out_of_range,
-                Err(Some(NoRate::NotConverged)) => &mut counts.not_converged,
-            };
-            *count += 1;
-        }
-        counts
-    }
+    Ok(map(&maps.po2.grid, &fits, Unit::Torr, |_, fit| calibration.po2_torr(fit.rate_per_us)))
 }
 
 #[cfg(test)]

@@ -20,8 +20,8 @@ mod voxels;
 
 pub use error::OximetryError;
 pub use figures::{OxygenFigures, OxygenHistogram};
-pub use fit::{FitLimits, NoRate, RateFit, RateFitter};
-pub use maps::{FitCounts, MASK_FRACTION, OxygenMaps, oxygen_maps};
+pub use fit::{FitLimits, RateFit, RateFitter};
+pub use maps::{MASK_FRACTION, NO_RATE, OxygenMaps, oxygen_maps};
 pub use redraw::{noise_of, redrawn_po2, refitted_po2};
 pub use stats::{HYPOXIC_TORR, OxygenStats};
 pub use voxels::{FitsOnThreads, VoxelFit, VoxelFits};

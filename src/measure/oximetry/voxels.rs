@@ -2,15 +2,16 @@
 
 use rayon::prelude::*;
 
+use super::super::outcomes::Outcome;
 use super::error::OximetryError;
-use super::fit::{NoRate, RateFit, RateFitter};
+use super::fit::{RateFit, RateFitter};
 use crate::task::Task;
 
 /// Voxels of a piece of work between two looks at the task.
 const CHUNK: usize = 4096;
 
 /// Fit of a voxel; `Err(None)` = masked.
-pub type VoxelFit = Result<RateFit, Option<NoRate>>;
+pub type VoxelFit = Outcome<RateFit>;
 
 /// A device that fits relaxation rates. On CUDA: `kernels/oximetry.cu`.
 pub trait VoxelFits: Send {

@@ -8,6 +8,7 @@ use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn, Matrix};
 
+use super::super::outcomes::NoFit;
 use crate::data::{FieldAxis, lorentzian_derivative, voigt_derivative};
 
 /// Step of differences, relative to the range of the fields and to a width.
@@ -68,17 +69,6 @@ impl LineFit {
     pub fn value(&self, field_mt: f64) -> f64 {
         self.amplitude * shape(field_mt - self.position_mt, self.width_mt, self.gaussian_mt)
     }
-}
-
-/// Reason why a spectrum has no line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoLine {
-    /// A value that is not finite.
-    NotFinite,
-    /// No line of a positive amplitude inside the field sweep that the samples can show.
-    OutOfRange,
-    /// The search did not end.
-    NotConverged,
 }
 
 fn shape(distance_mt: f64, width_mt: f64, gaussian_mt: Option<f64>) -> f64 {
@@ -174,18 +164,18 @@ impl LineFitter {
     ///
     /// # Errors
     /// The reason why there is no line.
-    pub fn fit(&self, values: &[f64]) -> Result<LineFit, NoLine> {
+    pub fn fit(&self, values: &[f64]) -> Result<LineFit, NoFit> {
         if !values.iter().all(|value| value.is_finite()) {
-            return Err(NoLine::NotFinite);
+            return Err(NoFit::NotFinite);
         }
-        let guess = self.guess(values).ok_or(NoLine::OutOfRange)?;
+        let guess = self.guess(values).ok_or(NoFit::OutOfRange)?;
         let range = self.axis.range_mt();
         let mut parameters = vec![1.0, guess.position_mt / range, (guess.width_mt / range).ln()];
         parameters.extend(guess.gaussian_mt.map(|width| (width / range).ln()));
         let problem = Problem { fitter: self, values, scale: guess.amplitude, parameters: DVector::from_vec(parameters) };
         let (problem, report) = LevenbergMarquardt::new().with_patience(MAX_EVALUATIONS).minimize(problem);
         if !report.termination.was_successful() {
-            return Err(NoLine::NotConverged);
+            return Err(NoFit::NotConverged);
         }
         let fit = problem.fit(&problem.parameters);
         let [first, last] = [self.axis.first_mt, self.axis.field_mt(self.axis.num_samples - 1)];
@@ -193,7 +183,7 @@ impl LineFitter {
         let width = fit.width_mt + fit.gaussian_mt.unwrap_or(0.0);
         let is_inside = (first..=last).contains(&fit.position_mt) && width < range && width > MIN_WIDTH_STEPS * self.axis.step_mt;
         if !(fit.amplitude > 0.0 && is_inside) {
-            return Err(NoLine::OutOfRange);
+            return Err(NoFit::OutOfRange);
         }
         Ok(LineFit { width_sd_mt: self.width_sd_mt(&problem, &fit, 2.0 * report.objective_function), ..fit })
     }
@@ -277,12 +267,12 @@ mod tests {
     #[test]
     fn spectra_without_a_line_have_a_reason() {
         let of = |values: &[f64]| LineFitter::new(Line::Lorentzian, axis()).fit(values);
-        assert_eq!(of(&[0.0; 64]), Err(NoLine::OutOfRange));
+        assert_eq!(of(&[0.0; 64]), Err(NoFit::OutOfRange));
         let line = LineFit { amplitude: 1.0, width_mt: 0.3, gaussian_mt: None, position_mt: 0.1, width_sd_mt: 0.0 };
         let falling: Vec<f64> = spectrum(line).iter().map(|value| -value).collect();
-        assert_eq!(of(&falling), Err(NoLine::OutOfRange));
+        assert_eq!(of(&falling), Err(NoFit::OutOfRange));
         let mut values = spectrum(line);
         values[3] = f64::NAN;
-        assert_eq!(of(&values), Err(NoLine::NotFinite));
+        assert_eq!(of(&values), Err(NoFit::NotFinite));
     }
 }

@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
+use super::super::outcomes::{FitCounts, Outcome, map};
 use super::error::SpectrumError;
-use super::fit::{LineFit, LineFitter, NoLine};
+use super::fit::{LineFit, LineFitter};
 use crate::data::{FieldAxis, Unit, Volume};
 use crate::geometry::Grid;
 use crate::task::Task;
@@ -11,43 +12,22 @@ use crate::task::Task;
 /// Voxels of a piece of work between two looks at the task.
 const CHUNK: usize = 256;
 
-/// Voxels with a line, and without one by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct LineCounts {
-    /// With a line.
-    pub fitted: usize,
-    /// Below the limit of the mask.
-    pub below_mask: usize,
-    /// With a value that is not finite.
-    pub not_finite: usize,
-    /// Without a line of a positive amplitude inside the field sweep.
-    pub out_of_range: usize,
-    /// With a search that did not end.
-    pub not_converged: usize,
-}
-
-/// Outcome of a voxel; `Err(None)` = below the mask.
-type Outcome = Result<LineFit, Option<NoLine>>;
+/// Cause of [`NoFit::OutOfRange`](crate::measure::NoFit::OutOfRange) for people.
+pub const NO_LINE: &str = "without a line inside the field sweep";
 
 /// Maps on the grid of the image; voxels without a line are NaN.
 #[derive(Clone, Debug)]
 pub struct LineMaps {
     grid: Grid,
-    fits: Vec<Outcome>,
+    fits: Vec<Outcome<LineFit>>,
     /// Voxels by result.
-    pub counts: LineCounts,
+    pub counts: FitCounts,
 }
 
 impl LineMaps {
     /// Returns the map of a value of the fits.
     pub fn map(&self, unit: Unit, value: impl Fn(&LineFit) -> f64) -> Volume {
-        let mut volume = Volume { unit, ..Volume::filled(self.grid.clone(), f32::NAN) };
-        for (to, fit) in volume.as_mut_slice().iter_mut().zip(&self.fits) {
-            if let Ok(fit) = fit {
-                *to = value(fit) as f32;
-            }
-        }
-        volume
+        map(&self.grid, &self.fits, unit, |_, fit| value(fit))
     }
 
     /// Returns the line of a voxel, if it has one.
@@ -85,7 +65,7 @@ pub fn line_maps<V: AsRef<Volume> + Sync>(
         return Err(SpectrumError::NoSignal);
     }
     task.begin(grid.num_voxels() as u64);
-    let mut fits: Vec<Outcome> = vec![Err(None); grid.num_voxels()];
+    let mut fits: Vec<Outcome<LineFit>> = vec![Err(None); grid.num_voxels()];
     fits.par_chunks_mut(CHUNK).enumerate().try_for_each(|(chunk, fits)| {
         task.check()?;
         let mut values = vec![0.0; slices.len()];
@@ -99,24 +79,7 @@ pub fn line_maps<V: AsRef<Volume> + Sync>(
         task.advance(fits.len() as u64);
         Ok::<_, SpectrumError>(())
     })?;
-    Ok(LineMaps { counts: LineCounts::of(&fits), grid, fits })
-}
-
-impl LineCounts {
-    fn of(fits: &[Outcome]) -> Self {
-        let mut counts = Self::default();
-        for fit in fits {
-            let count = match fit {
-                Ok(_) => &mut counts.fitted,
-                Err(None) => &mut counts.below_mask,
-                Err(Some(NoLine::NotFinite)) => &mut counts.not_finite,
-                Err(Some(NoLine::OutOfRange)) => &mut counts.out_of_range,
-                Err(Some(NoLine::NotConverged)) => &mut counts.not_converged,
-            };
-            *count += 1;
-        }
-        counts
-    }
+    Ok(LineMaps { counts: FitCounts::of(&fits), grid, fits })
 }
 
 #[cfg(test)]
@@ -138,7 +101,7 @@ mod tests {
         };
         let samples: Vec<Arc<Volume>> = (0..20).map(sample).collect();
         let maps = line_maps(&samples, axis, &LineFitter::new(Line::Lorentzian, axis), 0.15, &Task::new()).unwrap();
-        assert_eq!(maps.counts, LineCounts { fitted: 2, below_mask: 1, out_of_range: 1, ..LineCounts::default() });
+        assert_eq!(maps.counts, FitCounts { fitted: 2, below_mask: 1, out_of_range: 1, ..FitCounts::default() });
         let widths = maps.map(Unit::Millitesla, |fit| fit.width_mt);
         assert!((widths.as_slice()[0] - 0.3).abs() < 1e-4 && (widths.as_slice()[1] - 0.4).abs() < 1e-4, "{widths:?}");
         assert!(widths.as_slice()[2].is_nan() && widths.as_slice()[3].is_nan());

@@ -5,5 +5,5 @@ mod fit;
 mod maps;
 
 pub use error::SpectrumError;
-pub use fit::{Line, LineFit, LineFitter, NoLine};
-pub use maps::{LineCounts, LineMaps, line_maps};
+pub use fit::{Line, LineFit, LineFitter};
+pub use maps::{LineMaps, NO_LINE, line_maps};

@@ -5,7 +5,8 @@ use egui_plot::{Bar, BarChart, LineStyle, VLine};
 use strum::VariantArray as _;
 
 use crate::data::{OxygenSeries, Roi};
-use crate::measure::oximetry::{FitCounts, HYPOXIC_TORR, OxygenFigures, OxygenHistogram};
+use crate::measure::FitCounts;
+use crate::measure::oximetry::{HYPOXIC_TORR, NO_RATE, OxygenFigures, OxygenHistogram};
 use crate::session::OxygenUpdate;
 use crate::text::counted;
 use crate::ui::layer::action::LayerAction;
@@ -146,7 +147,7 @@ fn row_ui(name: &str, figures: Option<&OxygenFigures>, ui: &mut Ui) {
 /// Draws the numbers of fitted and masked voxels.
 fn counts_ui(counts: &FitCounts, ui: &mut Ui) {
     let number = |num: usize| format::count(num as f64);
-    let masked: Vec<String> = counts.masked().map(|(num, cause)| format!("{} {cause}", number(num))).collect();
+    let masked: Vec<String> = counts.masked(NO_RATE).map(|(num, cause)| format!("{} {cause}", number(num))).collect();
     let masked = if masked.is_empty() { String::new() } else { format!("; masked (grey): {}", masked.join(", ")) };
     let text = format!("{} voxels fitted{masked}", number(counts.fitted));
     ui.add(egui::Label::new(RichText::new(text).small()).wrap());

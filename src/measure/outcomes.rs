@@ -1,0 +1,74 @@
+//! Fits in the voxels of an image: their outcomes, the numbers of these, and maps.
+
+use crate::data::{Unit, Volume};
+use crate::geometry::Grid;
+
+/// Reason why the values of a voxel have no fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoFit {
+    /// A value that is not finite.
+    NotFinite,
+    /// Nothing that the samples can measure.
+    OutOfRange,
+    /// The search did not end.
+    NotConverged,
+}
+
+/// Outcome of a voxel; `Err(None)` = below the mask.
+pub type Outcome<T> = Result<T, Option<NoFit>>;
+
+/// Voxels with a fit, and without one by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct FitCounts {
+    /// With a fit.
+    pub fitted: usize,
+    /// Below the limit of the mask.
+    pub below_mask: usize,
+    /// With a value that is not finite.
+    pub not_finite: usize,
+    /// Without anything that the samples can measure.
+    pub out_of_range: usize,
+    /// With a search that did not end.
+    pub not_converged: usize,
+}
+
+impl FitCounts {
+    /// Counts the outcomes of all voxels.
+    pub fn of<T>(outcomes: &[Outcome<T>]) -> Self {
+        let mut counts = Self::default();
+        for outcome in outcomes {
+            let count = match outcome {
+                Ok(_) => &mut counts.fitted,
+                Err(None) => &mut counts.below_mask,
+                Err(Some(NoFit::NotFinite)) => &mut counts.not_finite,
+                Err(Some(NoFit::OutOfRange)) => &mut counts.out_of_range,
+                Err(Some(NoFit::NotConverged)) => &mut counts.not_converged,
+            };
+            *count += 1;
+        }
+        counts
+    }
+
+    /// Returns the numbers of masked voxels above 0, each with its cause; `out_of_range` = that of [`NoFit::OutOfRange`] for people.
+    pub fn masked(&self, out_of_range: &'static str) -> impl Iterator<Item = (usize, &'static str)> {
+        [
+            (self.below_mask, "below the mask"),
+            (self.not_finite, "with a value that is not finite"),
+            (self.out_of_range, out_of_range),
+            (self.not_converged, "with a fit that did not converge"),
+        ]
+        .into_iter()
+        .filter(|(num, _)| *num > 0)
+    }
+}
+
+/// Returns the map of a value of the fits, by voxel; without a fit it is NaN.
+pub(super) fn map<T>(grid: &Grid, outcomes: &[Outcome<T>], unit: Unit, value: impl Fn(usize, &T) -> f64) -> Volume {
+    let mut map = Volume { unit, ..Volume::filled(grid.clone(), f32::NAN) };
+    for (voxel, (to, outcome)) in map.as_mut_slice().iter_mut().zip(outcomes).enumerate() {
+        if let Ok(fit) = outcome {
+            *to = value(voxel, fit) as f32;
+        }
+    }
+    map
+}
