@@ -270,6 +270,6 @@ fn oxygen_by_total_variation_and_its_redrawn_deviation_are_right() {
 
 #[test]
 #[ignore = "minutes"]
-fn oxygen_by_total_variation_in_forty_draws() {
-    check_chain_of_variation(40, 150);
+fn oxygen_by_total_variation_in_a_hundred_draws() {
+    check_chain_of_variation(100, 150);
 }

@@ -78,23 +78,27 @@ impl<T: FftNum> KernelSpectrum<T> {
         &self.between
     }
 
-    /// Returns the place of the pair (m, j), m < j.
-    fn pair(m: usize, j: usize) -> usize {
-        j * (j - 1) / 2 + m
-    }
-
-    /// Multiplies the transforms of all images at frequency `at`.
+    /// Multiplies the transforms `[image][frequency]` of all images at the frequencies from place `at` on. `products` is as long as they are.
     fn multiply(&self, at: usize, values: &mut [Complex<T>], products: &mut [Complex<T>]) {
-        for m in 0..self.num_images {
-            let mut sum = values[m].scale(self.with_itself[m][at]);
-            for (j, value) in values.iter().enumerate() {
-                if m < j {
-                    sum = sum + self.between[Self::pair(m, j)][at] * value;
-                } else if j < m {
-                    sum = sum + self.between[Self::pair(j, m)][at].conj() * value;
-                }
-            }
-            products[m] = sum;
+        let len = values.len() / self.num_images;
+        let own = self.with_itself.iter().map(|factors| &factors[at..at + len]);
+        if self.num_images == 1 {
+            own.for_each(|factors| values.iter_mut().zip(factors).for_each(|(value, factor)| *value = value.scale(*factor)));
+            return;
+        }
+        let images = products.chunks_exact_mut(len).zip(values.chunks_exact(len));
+        for ((products, values), factors) in images.zip(own) {
+            let each = products.iter_mut().zip(values).zip(factors);
+            each.for_each(|((product, value), factor)| *product = value.scale(*factor));
+        }
+        let pairs = (0..self.num_images).flat_map(|j| (0..j).map(move |m| (m, j)));
+        for ((m, j), factors) in pairs.zip(&self.between) {
+            let factors = &factors[at..at + len];
+            let of = |image: usize| image * len..(image + 1) * len;
+            let of_m = products[of(m)].iter_mut().zip(&values[of(j)]).zip(factors);
+            of_m.for_each(|((product, value), factor)| *product = *product + factor * value);
+            let of_j = products[of(j)].iter_mut().zip(&values[of(m)]).zip(factors);
+            of_j.for_each(|((product, value), factor)| *product = *product + factor.conj() * value);
         }
         values.copy_from_slice(products);
     }
@@ -296,28 +300,17 @@ impl<T: FftNum> Convolution<T> {
     }
 
     fn multiply_planes(&self, rows: &[Complex<T>], planes: &mut [Complex<T>]) {
-        let [_, len_y, len_z] = self.padded;
-        let (row_len, num_images) = (self.num_frequencies(), self.spectrum.num_images);
+        let len = self.padded[1] * self.padded[2];
         let zero = Complex::new(T::zero(), T::zero());
-        let new = || (self.along_planes.memory(), vec![zero; num_images], vec![zero; num_images]);
+        let num_products = if self.spectrum.num_images > 1 { self.spectrum.num_images * len } else { 0 };
+        let new = || (self.along_planes.memory(), vec![zero; num_products]);
         let blocks = planes.par_chunks_mut(BLOCK * self.along_planes.len()).enumerate();
-        blocks.for_each_init(new, |(memory, values, products), (block, planes)| {
-            self.along_planes.convolve(memory, rows, (block * BLOCK, row_len), planes, |frequency, data| {
-                self.multiply(frequency * len_y * len_z, len_y * len_z, data, values, products);
+        blocks.for_each_init(new, |(memory, products), (block, planes)| {
+            let places = (block * BLOCK, self.num_frequencies());
+            self.along_planes.convolve(memory, rows, places, planes, |frequency, data| {
+                self.spectrum.multiply(frequency * len, data, products);
             });
         });
-    }
-
-    /// The product at `len` frequencies of all images, from place `at` of the spectrum on.
-    fn multiply(&self, at: usize, len: usize, data: &mut [Complex<T>], values: &mut [Complex<T>], products: &mut [Complex<T>]) {
-        if let [factors] = self.spectrum.with_itself.as_slice() {
-            return data.iter_mut().zip(&factors[at..]).for_each(|(value, factor)| *value = value.scale(*factor));
-        }
-        for i in 0..len {
-            values.iter_mut().enumerate().for_each(|(image, value)| *value = data[image * len + i]);
-            self.spectrum.multiply(at + i, values, products);
-            values.iter().enumerate().for_each(|(image, value)| data[image * len + i] = *value);
-        }
     }
 
     fn frequencies_to_rows(&self, planes: &[Complex<T>], result: &mut [T]) {

@@ -12,8 +12,8 @@ use super::slice_paint;
 use super::slice_paint::ViewSettings;
 use super::slices_view::{SlicesView, picture_menu_ui};
 use super::turned_panel::turned_ui;
-use super::view::{SliceGeometry, fit_scale, slice_index};
-use super::view_layout::Cell;
+use super::view::{SliceGeometry, slice_index};
+use super::view_layout::{Cell, fit_scale};
 use crate::data::{RoiPlane, ValueScale, Volume};
 use crate::geometry::{Grid, Point};
 use crate::render::VolumeSlot;
@@ -27,7 +27,7 @@ pub fn slices_ui(view: &SlicesView, ui: &mut Ui, actions: &mut Vec<ViewAction>) 
     let only = if view.axes.is_slice { Some(Cell::Slice(RoiPlane::Transaxial)) } else { view.view.maximised };
     let sides = view.beside.map_or_else(|| vec![(Picture::Run, area)], |beside| beside.pictures(area));
     let of_side = |(picture, area): (Picture, Rect)| {
-        let cells = only.map_or_else(|| view.view.layout.cells(area), |cell| vec![(cell, area)]);
+        let cells = only.map_or_else(|| view.view.layout.cells(area, &view.volume.grid), |cell| vec![(cell, area)]);
         cells.into_iter().map(move |(cell, rect)| (cell, picture, rect))
     };
     let pictures: Vec<(Cell, Picture, Rect)> = sides.into_iter().flat_map(of_side).collect();

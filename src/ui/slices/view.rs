@@ -246,13 +246,6 @@ pub fn slice_index(grid: &Grid, axis: usize, mm: f64) -> usize {
     voxel.clamp(0.0, grid.size[axis] as f64 - 1.0) as usize
 }
 
-/// Points per mm at which the grid fits into a rectangle, along the plane's axes.
-pub fn fit_scale(grid: &Grid, plane: RoiPlane, size: egui::Vec2) -> f64 {
-    let ([a, b], _) = plane.axes();
-    let length = |axis: usize| grid.size[axis] as f64 * grid.voxel_mm[axis];
-    (f64::from(size.x) / length(a)).min(f64::from(size.y) / length(b))
-}
-
 /// A slice on the screen: which plane, where, and at which scale.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceGeometry {

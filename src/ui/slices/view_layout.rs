@@ -3,6 +3,7 @@
 use egui::{Pos2, Rect};
 
 use crate::data::RoiPlane;
+use crate::geometry::Grid;
 use crate::ui::widgets::theme;
 
 /// A view of the image.
@@ -34,7 +35,7 @@ const LARGE_PART: f32 = 0.62;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// The transaxial slice large, the other two small in a column.
+    /// The transaxial slice large, the other two small: next to each other if they are larger so, as of cubes, or in a column.
     #[default]
     #[strum(serialize = "One large, two small")]
     OneLarge,
@@ -57,8 +58,8 @@ impl Layout {
         (self == Layout::OneLarge).then_some(Cell::Slice(RoiPlane::Transaxial))
     }
 
-    /// Returns the views and their rectangles in an area. In a tall area, rows and columns change places.
-    pub fn cells(self, area: Rect) -> Vec<(Cell, Rect)> {
+    /// Returns the views of an image on `grid` and their rectangles in an area. In a tall area, rows and columns change places.
+    pub fn cells(self, area: Rect, grid: &Grid) -> Vec<(Cell, Rect)> {
         let (gap, slice) = (theme::SLICE_GAP, Cell::Slice);
         let [transaxial, coronal, sagittal] = [RoiPlane::Transaxial, RoiPlane::Coronal, RoiPlane::Sagittal].map(slice);
         match self {
@@ -71,8 +72,14 @@ impl Layout {
             Layout::OneLarge => {
                 let left_width = (0.5 * (area.width() - gap)).min(area.height()).floor();
                 let [left, right] = columns(area, left_width);
-                let [upper, lower] = rows(right);
-                vec![(transaxial, left), (coronal, upper), (sagittal, lower)]
+                let fit = |views: &[Rect; 2]| {
+                    let of = |view: Rect, plane| fit_scale(grid, plane, view.size());
+                    of(views[0], RoiPlane::Coronal).min(of(views[1], RoiPlane::Sagittal))
+                };
+                let beside = columns(right, (0.5 * (right.width() - gap)).floor());
+                let above = rows(right);
+                let [first, second] = if fit(&beside) > fit(&above) { beside } else { above };
+                vec![(transaxial, left), (coronal, first), (sagittal, second)]
             }
             Layout::Grid => {
                 let [left, right] = columns(area, (0.5 * (area.width() - gap)).floor());
@@ -93,6 +100,13 @@ impl Layout {
             }
         }
     }
+}
+
+/// Points per mm at which the grid fits into a rectangle, along the plane's axes.
+pub fn fit_scale(grid: &Grid, plane: RoiPlane, size: egui::Vec2) -> f64 {
+    let ([a, b], _) = plane.axes();
+    let length = |axis: usize| grid.size[axis] as f64 * grid.voxel_mm[axis];
+    (f64::from(size.x) / length(a)).min(f64::from(size.y) / length(b))
 }
 
 /// Divides an area into two columns; the left one has this width.
@@ -122,8 +136,10 @@ mod tests {
     fn views_fill_their_area_without_covering_each_other() {
         let sizes = [egui::vec2(640.0, 300.0), egui::vec2(320.0, 500.0)];
         let areas = sizes.map(|size| Rect::from_min_size(Pos2::new(10.0, 20.0), size));
-        for (layout, area) in Layout::VARIANTS.iter().flat_map(|layout| areas.map(|area| (layout, area))) {
-            let cells = layout.cells(area);
+        let grids = [[64, 64, 64], [160, 160, 47]].map(|size| Grid::centred(size, [1.0; 3]).unwrap());
+        let cases = Layout::VARIANTS.iter().flat_map(|layout| areas.map(|area| (layout, area)));
+        for (layout, area, grid) in cases.flat_map(|(layout, area)| grids.each_ref().map(|grid| (layout, area, grid))) {
+            let cells = layout.cells(area, grid);
             for (at, (_, rect)) in cells.iter().enumerate() {
                 assert!(area.contains_rect(*rect) && rect.is_positive(), "{layout:?}: {rect:?}");
                 assert!(cells[at + 1..].iter().all(|(_, other)| !rect.intersects(*other)), "{layout:?}");
@@ -131,5 +147,16 @@ mod tests {
             let covered: f32 = cells.iter().map(|(_, rect)| rect.area()).sum();
             assert!(covered > 0.97 * area.area(), "{layout:?}");
         }
+    }
+
+    #[test]
+    fn the_small_views_are_placed_where_they_are_larger() {
+        let area = Rect::from_min_size(Pos2::ZERO, egui::vec2(640.0, 215.0));
+        let are_beside = |size: [usize; 3]| {
+            let cells = Layout::OneLarge.cells(area, &Grid::centred(size, [1.0; 3]).unwrap());
+            cells[1].1.top() == cells[2].1.top()
+        };
+        assert!(are_beside([64, 64, 64]));
+        assert!(!are_beside([160, 160, 47]));
     }
 }
