@@ -34,6 +34,7 @@ pub fn descriptor(changes: &[&str]) -> String {
         "XUNI\t'G'",
         "*",
         "#SPL\t1.2 * STANDARD PARAMETER LAYER",
+        "AXS2    GRAD",
         "GRAD    5.0",
         "SPTP    0.0025",
         "#DSL\t1.0 * DEVICE SPECIFIC LAYER",
@@ -41,6 +42,7 @@ pub fn descriptor(changes: &[&str]) -> String {
         "FirstAlpha         45.0 deg",
         "ImageType          3D",
         "NrOfAlpha          2",
+        "NrOfPsi            1",
         "TotalTime          -",
     ];
     let key = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
@@ -142,7 +144,7 @@ fn the_data_file_may_be_named_instead_and_the_reference_lies_beside_it() {
 #[test]
 fn what_cannot_be_read_is_refused() {
     let folder = folder();
-    let cases: [(&[&str], &str); 25] = [
+    let cases: [(&[&str], &str); 28] = [
         (&["BSEQ\tMIDDLE"], "io.invalid-value a-proj.DSC BSEQ=MIDDLE"),
         (&["IKKF\tCPLX"], "io.unfinished a-proj.DTA 128/256"),
         (&["IKKF\tREAL,REAL"], "io.invalid-value a-proj.DSC IKKF=REAL,REAL"),
@@ -169,6 +171,9 @@ fn what_cannot_be_read_is_refused() {
         (&["ImageType 4D"], "io.invalid-value a-proj.DSC ImageType=4D"),
         (&["ImageType 2D"], "io.invalid-value a-proj.DSC YPTS=4"),
         (&["#DESC"], "io.unsupported.not-bes3t a-proj.DSC"),
+        (&["NrOfPsi 8"], "io.unsupported.spectral-spatial a-proj.DSC"),
+        (&["AXS2    MWPW"], "io.unsupported.series-of a-proj.DSC"),
+        (&["AXS2    MWPW", "GRAD"], "io.unsupported.series-of a-proj.DSC"),
     ];
     for (changes, expected) in cases {
         assert_brief(&read_sweep(&put(folder.path(), changes, "float 8", true), None).unwrap_err(), expected);

@@ -255,9 +255,18 @@ pub enum Unsupported {
     /// A file that does not begin as a descriptor.
     #[error("it is not a BES3T descriptor: it begins with '{0}' where '#DESC' is expected")]
     NotBes3t(String),
-    /// A spectral-spatial image.
-    #[error("it is a spectral-spatial image (NrOfPsi is not 1), which is not reconstructed yet")]
+    /// A spectral-spatial image, whose descriptor lacks the size of each gradient.
+    #[error(
+        "it is a spectral-spatial image (NrOfPsi is not 1), whose descriptor lacks the gradient of each projection; write the projections \
+         and their gradients as a NumPy set (NAME-proj.npy, NAME-fgrad.npy, NAME-B.npy) and open that"
+    )]
     SpectralSpatial,
+    /// A series along another axis than gradients, such as the microwave power, by the axis.
+    #[error(
+        "its second axis is '{0}', not gradients, so that it is a series of spectra and no acquisition of an image; export one \
+         spectrum for use as a reference (NAME-h.DSC)"
+    )]
+    SeriesOf(String),
     /// Data of three axes.
     #[error("it has a third axis (ZTYP), which neither a sweep nor a spectrum has; export one slice of it")]
     ThirdAxis,
