@@ -1,6 +1,6 @@
-// Convolutions of an image with a kernel as large as it is, by transforms of twice its size (the definition is
-// src/operator/fourier/convolution.rs). Complex values lie as [z][y][x] of the transforms' lengths; a pass reads one buffer and writes the
-// other. Lines that are 0, and lines that have no voxel, are left out.
+// Convolutions of images with kernels as large as they are, by transforms of twice their size (the definition is
+// src/operator/fourier/convolution.rs). Complex values lie as [image][z][y][x] of the transforms' lengths; a pass reads one buffer and writes
+// the other. Lines that are 0, and lines that have no voxel, are left out.
 
 struct Convolution {
     // Voxels along x, y and z, and lengths of the transforms.
@@ -17,35 +17,56 @@ struct Convolution {
     num_read: u32,
     // Distance of the values of a line; the lines between them are transformed as well.
     value_step: u32,
-    // Rows of a slice that are lines; 1 along y and z.
+    // Rows of a slice that are lines, 1 along y and z; and slices of an image that have lines, 1 along z.
     rows: u32,
+    slices: u32,
     // -1 of a forward transform, 1 of an inverse one.
     sign: f32,
+    num_images: u32,
 }
 
 const THREADS: u32 = 256u;
+// Images that are coupled at most.
+const MAX_IMAGES: u32 = 8u;
 
 @group(0) @binding(0) var<uniform> shape: Convolution;
 @group(0) @binding(1) var<storage, read_write> output: array<vec2f>;
 @group(0) @binding(1) var<storage, read_write> result: array<f32>;
 @group(0) @binding(2) var<storage, read> input: array<vec2f>;
 @group(0) @binding(2) var<storage, read> image: array<f32>;
-// Half the spectrum, [z][y][x], divided by the number of frequencies.
+// Half the spectrum of each image's kernel with itself, [image][z][y][x], divided by the number of frequencies.
 @group(0) @binding(2) var<storage, read> spectrum: array<f32>;
 // exp(-2 pi i k / len).
 @group(0) @binding(3) var<storage, read> roots: array<vec2f>;
+// Half the spectrum of the kernel of each pair, (0, 1), (0, 2), (1, 2), ...; its conjugate is that of the mirrored kernel.
+@group(0) @binding(3) var<storage, read> between: array<vec2f>;
 
-// Where a voxel lies among the complex values.
+// Where a voxel of an image lies among the complex values.
 fn place_of(voxel: u32) -> u32 {
     let row = voxel / shape.nx;
-    return (row / shape.ny * shape.len_y + row % shape.ny) * shape.len_x + voxel % shape.nx;
+    let slice = row / shape.ny;
+    let in_images = slice / shape.nz * shape.len_z + slice % shape.nz;
+    return (in_images * shape.len_y + row % shape.ny) * shape.len_x + voxel % shape.nx;
+}
+
+// Place of a frequency in half a spectrum, and 1; of one that is in the other half that of the opposite frequency, and -1: there a
+// spectrum of real values is the conjugate.
+fn place_in_half(number: u32) -> vec2i {
+    let lens = vec3u(shape.len_x, shape.len_y, shape.len_z);
+    var at = vec3u(number % lens.x, number / lens.x % lens.y, number / lens.x / lens.y);
+    let half = lens.x / 2u + 1u;
+    let is_opposite = at.x >= half;
+    if is_opposite {
+        at = (lens - at) % lens;
+    }
+    return vec2i(i32((at.z * lens.y + at.y) * half + at.x), select(1, -1, is_opposite));
 }
 
 // output = image; one thread for each voxel
 @compute @workgroup_size(THREADS)
 fn load_image(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let voxel = (group.x + group.y * groups.x) * THREADS + thread;
-    if voxel < shape.nx * shape.ny * shape.nz {
+    if voxel < shape.num_images * shape.nx * shape.ny * shape.nz {
         output[place_of(voxel)] = vec2f(image[voxel], 0.0);
     }
 }
@@ -54,7 +75,7 @@ fn load_image(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_i
 @compute @workgroup_size(THREADS)
 fn take_image(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let voxel = (group.x + group.y * groups.x) * THREADS + thread;
-    if voxel < shape.nx * shape.ny * shape.nz {
+    if voxel < shape.num_images * shape.nx * shape.ny * shape.nz {
         result[voxel] = input[place_of(voxel)].x;
     }
 }
@@ -66,14 +87,41 @@ fn multiply_by_spectrum(@builtin(local_invocation_index) thread: u32, @builtin(w
     if number >= shape.len_x * shape.len_y * shape.len_z {
         return;
     }
-    let lens = vec3u(shape.len_x, shape.len_y, shape.len_z);
-    var at = vec3u(number % lens.x, number / lens.x % lens.y, number / lens.x / lens.y);
-    let half = lens.x / 2u + 1u;
-    if at.x >= half {
-        // The opposite frequency has the same value.
-        at = (lens - at) % lens;
+    // (The spectrum of a kernel that is its own mirror image is real.)
+    output[number] *= spectrum[place_in_half(number).x];
+}
+
+// output = the products of the spectra of all images with those of the kernels; one thread for each frequency
+@compute @workgroup_size(THREADS)
+fn couple(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    let number = (group.x + group.y * groups.x) * THREADS + thread;
+    let len = shape.len_x * shape.len_y * shape.len_z;
+    if number >= len {
+        return;
     }
-    output[number] *= spectrum[(at.z * lens.y + at.y) * half + at.x];
+    let place = place_in_half(number);
+    let at = u32(place.x);
+    let sign = f32(place.y);
+    let half_len = (shape.len_x / 2u + 1u) * shape.len_y * shape.len_z;
+    var values: array<vec2f, MAX_IMAGES>;
+    var products: array<vec2f, MAX_IMAGES>;
+    for (var m = 0u; m < shape.num_images; m++) {
+        values[m] = output[m * len + number];
+        products[m] = spectrum[m * half_len + at] * values[m];
+    }
+    var pair = 0u;
+    for (var j = 1u; j < shape.num_images; j++) {
+        for (var m = 0u; m < j; m++) {
+            var factor = between[pair * half_len + at];
+            factor.y *= sign;
+            products[m] += product(factor, values[j]);
+            products[j] += product(vec2f(factor.x, -factor.y), values[m]);
+            pair++;
+        }
+    }
+    for (var m = 0u; m < shape.num_images; m++) {
+        output[m * len + number] = products[m];
+    }
 }
 
 fn product(a: vec2f, b: vec2f) -> vec2f {
@@ -98,7 +146,9 @@ struct Butterfly {
 fn butterfly_of(number: u32, radix: u32) -> Butterfly {
     let each = shape.len / radix;
     let line = number / shape.value_step / each;
-    let first = (line / shape.rows * shape.len_y + line % shape.rows) * shape.len_x + number % shape.value_step;
+    let slice = line / shape.rows;
+    let in_images = slice / shape.slices * shape.len_z + slice % shape.slices;
+    let first = (in_images * shape.len_y + line % shape.rows) * shape.len_x + number % shape.value_step;
     let j = number / shape.value_step % each;
     return Butterfly(first, j, each, j % shape.done);
 }

@@ -37,6 +37,7 @@ pub use device::window::{WindowNumber, for_computing, share_window};
 pub use device::window_images::WindowImage;
 pub use error::WebGpuError;
 pub use events::EventLines;
+pub use images::convolution::MAX_RADICALS;
 pub use images::display::WebGpuDisplay;
 pub use images::voxel_map::WebGpuVoxelMap;
 pub use per_lor::PerLor;

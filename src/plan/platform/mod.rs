@@ -18,7 +18,7 @@ use crate::data::{Radical, ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::measure::oximetry::{FitsOnThreads, VoxelFits};
 use crate::montecarlo::{HistorySimulator, Response, ResponsePart, RingDetector};
-use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence};
+use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, padded_size};
 use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
@@ -71,6 +71,13 @@ pub trait Platform: Send {
     /// The device failed.
     fn plane_system(&mut self, _program: &PlaneProgram, _grid: Grid) -> Option<Result<Box<dyn PlaneSystem>, OperatorError>> {
         None
+    }
+
+    /// Returns the bytes of a convolution of coupled images of `size` voxels: its kernels, complex between images, and two half spectra.
+    fn convolution_bytes(&self, size: [usize; 3], num_images: usize) -> u64 {
+        let [len_x, len_y, len_z] = padded_size(size).map(|n| n as u64);
+        let (half, num_images) = (len_x / 2 + 1, num_images as u64);
+        4 * num_images * num_images * half * len_y * len_z + 16 * num_images * half * (size[1] * size[2]) as u64
     }
 
     /// Makes a reconstruction of a sweep with total variation.

@@ -5,7 +5,7 @@ use super::recipes::{EventRecipe, ListRecipe, backprojected};
 use crate::algebra::{Backend as _, PeerGroup, Simd};
 use crate::data::{Radical, Sweep, Volume};
 use crate::geometry::Grid;
-use crate::operator::{Accumulation, OperatorError, OperatorLimit, ViewProjector};
+use crate::operator::{Accumulation, OperatorError, OperatorLimit, ViewProjector, padded_size};
 use crate::plan::algorithms::registry::FbpMethod;
 use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::memory::FreeMemory;
@@ -81,6 +81,14 @@ impl Platform for WebGpuPlatform {
         Some(Ok(Box::new(ProgramOn { device: backend.name(), backend, planes, free_memory: FreeMemory::of_webgpu })))
     }
 
+    /// The transforms have all frequencies, and the padding.
+    fn convolution_bytes(&self, size: [usize; 3], num_images: usize) -> u64 {
+        let [len_x, len_y, len_z] = padded_size(size).map(|n| n as u64);
+        let num_images = num_images as u64;
+        let kernels = num_images * num_images * (len_x / 2 + 1) * len_y * len_z;
+        4 * kernels + 16 * num_images * len_x * len_y * len_z
+    }
+
     fn total_variation(
         &mut self,
         sweep: &Sweep,
@@ -92,8 +100,8 @@ impl Platform for WebGpuPlatform {
         if settings.spectrum.is_some() {
             return Err(self.lacks("total variation with a spectrum in each voxel"));
         }
-        if radicals.len() > 1 {
-            return Err(self.lacks("total variation of several radicals"));
+        if radicals.len() > webgpu::MAX_RADICALS {
+            return Err(self.lacks("total variation of more than 8 radicals"));
         }
         let backend = self.0.take().ok_or(ReconError::NoDevice)?;
         Ok(Box::new(TotalVariation::new(backend, sweep, radicals, grid, settings, images)?))

@@ -4,7 +4,7 @@ use super::prepared::Prepared;
 use crate::data::{Notice, Projection, Sweep};
 use crate::geometry::Grid;
 use crate::operator::{
-    Accumulation, NonuniformTransform, SpectralConvolution, kernel_size, num_spectral_frequencies, padded_size,
+    Accumulation, NonuniformTransform, SpectralConvolution, kernel_size, num_spectral_frequencies,
 };
 use crate::plan::algorithms::total_variation::tv_settings;
 use crate::plan::device::choice::DeviceChoice;
@@ -131,16 +131,12 @@ fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNee
     check_image(&settings.grid, &free)?;
     let size = settings.grid.size;
     let num_axes = num_axes(size) as u64;
-    let padded = padded_size(size).map(|n| n as u64);
-    let half = padded[0] / 2 + 1;
     if let Some(spectrum) = tv_settings(&settings.parameters).spectrum {
         return Ok(MemoryNeeds::of([(spectral_bytes(&settings.grid, spectrum), free)]));
     }
-    let num_radicals = settings.radicals.len().max(1) as u64;
-    let images = ((4 + num_axes) * num_radicals + NUM_FRAMES) * settings.grid.num_voxels() as u64;
-    // (Kernels between radicals are complex: as many values as there are pairs.)
-    let kernels = num_radicals * num_radicals * half * padded[1] * padded[2];
-    let of_convolution = 4 * kernels + 16 * num_radicals * half * (size[1] * size[2]) as u64;
+    let num_radicals = settings.radicals.len().max(1);
+    let images = ((4 + num_axes) * num_radicals as u64 + NUM_FRAMES) * settings.grid.num_voxels() as u64;
+    let of_convolution = platform.convolution_bytes(size, num_radicals);
     let kernel: u64 = kernel_size(size).iter().map(|&n| n as u64).product();
     let once = NonuniformTransform::bytes(kernel_size(size)) + 8 * kernel;
     Ok(MemoryNeeds::of([(4 * images + of_convolution + once, free)]))

@@ -2,7 +2,7 @@
 //! convolutions, and steps of algorithms that climb or use total variation.
 
 mod ascent;
-mod convolution;
+pub(super) mod convolution;
 pub(super) mod display;
 mod penalty;
 pub(super) mod unseen;

@@ -38,7 +38,7 @@ impl Numbers {
     }
 }
 
-/// A convolution of one image, and the kernels of the steps.
+/// A convolution of images, and the kernels of the steps.
 pub struct WebGpuCoupling {
     convolution: WebGpuConvolution,
     dual_step: Kernel,
