@@ -22,12 +22,23 @@ struct RowsShape {
     unsigned num, len;
 };
 
+// Samples of the spectrum of each voxel, and their half spectra.
+struct SamplesShape {
+    unsigned num_voxels, num_samples;
+    // Frequencies from 0 on, and those of a group; the last group is filled with zeros.
+    unsigned num_frequencies, group;
+    // Pairs of voxels of a block.
+    unsigned pairs_of_block;
+};
+
 // Voxels of each image, and what their differences weigh.
 struct VariationShape {
     unsigned nx, ny, nz;
     unsigned num_axes, num_images;
     unsigned has_mask;
     float weights[3];
+    // Of the differences from an image to the next; 0 = none.
+    float spectral_weight;
 };
 
 // Constants of a step of the images.
@@ -126,7 +137,27 @@ template <int radix> __device__ void pass(float2 *out, const float2 *in, const f
     __syncthreads();
 }
 
-// Transforms of lines with factors 2, 3 and 5; sign -1 = forward. Returns where they are: a or b.
+// A pass of any radix, by sums.
+__device__ void pass_by_sums(float2 *out, const float2 *in, const float2 *roots, Lines lines, unsigned radix, unsigned done, float sign)
+{
+    const unsigned each = lines.len / radix, step = each / done;
+    for (unsigned index = threadIdx.x; index < lines.len * lines.num; index += THREADS) {
+        const unsigned place = index / lines.num, line = index % lines.num * lines.line_step;
+        const unsigned j = place % each, r = place / each, k = j % done;
+        const unsigned turn = (k + r * done) * step;
+        float2 total = in[line + j * lines.value_step];
+        for (unsigned q = 1, at = turn; q < radix; q++) {
+            total = sum(total, product(in[line + (j + q * each) * lines.value_step], make_float2(roots[at].x, -sign * roots[at].y)));
+            at += turn;
+            if (at >= lines.len)
+                at -= lines.len;
+        }
+        out[line + ((j - k) * radix + k + r * done) * lines.value_step] = total;
+    }
+    __syncthreads();
+}
+
+// Transforms of lines, fast with factors 2, 3 and 5; sign -1 = forward. Returns where they are: a or b.
 __device__ float2 *transform(float2 *a, float2 *b, const float2 *roots, Lines lines, float sign)
 {
     for (unsigned done = 1; done < lines.len;) {
@@ -141,8 +172,12 @@ __device__ float2 *transform(float2 *a, float2 *b, const float2 *roots, Lines li
         } else if (rest % 3 == 0) {
             pass<3>(b, a, roots, lines, done, sign);
             radix = 3;
-        } else {
+        } else if (rest % 5 == 0) {
             pass<5>(b, a, roots, lines, done, sign);
+        } else {
+            for (radix = 7; rest % radix != 0;)
+                radix += 2;
+            pass_by_sums(b, a, roots, lines, radix, done, sign);
         }
         done *= radix;
         float2 *const other = a;
@@ -153,6 +188,18 @@ __device__ float2 *transform(float2 *a, float2 *b, const float2 *roots, Lines li
 }
 
 extern __shared__ float2 memory[];
+
+// The spectra at k and at -k of two real rows that were transformed as one of complex values: that of the first row ...
+__device__ float2 of_first(float2 here, float2 there)
+{
+    return make_float2(0.5f * (here.x + there.x), 0.5f * (here.y - there.y));
+}
+
+// ... and that of the second.
+__device__ float2 of_second(float2 here, float2 there)
+{
+    return make_float2(0.5f * (here.y + there.y), 0.5f * (there.x - here.x));
+}
 
 // Half spectra of rows: two rows are one of complex values. roots[i] = exp(-2 pi i / len).
 extern "C" __global__ void rows_to_spectra(float2 *spectra, const float *rows, const float2 *roots, RowsShape all)
@@ -172,9 +219,9 @@ extern "C" __global__ void rows_to_spectra(float2 *spectra, const float *rows, c
         const unsigned k = index % half, pair = index / half, row = 2 * (first + pair);
         const float2 here = done[pair * all.len + k], there = done[pair * all.len + (k == 0 ? 0 : all.len - k)];
         float2 *const to = spectra + (unsigned long long)row * half + k;
-        to[0] = make_float2(0.5f * (here.x + there.x), 0.5f * (here.y - there.y));
+        to[0] = of_first(here, there);
         if (row + 1 < all.num_rows)
-            to[half] = make_float2(0.5f * (here.y + there.y), 0.5f * (there.x - here.x));
+            to[half] = of_second(here, there);
     }
 }
 
@@ -204,15 +251,77 @@ extern "C" __global__ void spectra_to_rows(float *rows, const float2 *spectra, c
     }
 }
 
+// Half spectra of the samples of voxels: two voxels next to each other are one row of complex values.
+extern "C" __global__ void samples_to_spectra(float2 *spectra, const float *samples, const float2 *roots, SamplesShape all)
+{
+    const unsigned first = 2 * blockIdx.x * all.pairs_of_block, num_voxels = min(2 * all.pairs_of_block, all.num_voxels - first);
+    const unsigned num = (num_voxels + 1) / 2, len = all.num_samples;
+    // (A step that is odd: threads of neighbouring frequencies reach different banks of the memory.)
+    const Lines lines = {len, num, all.pairs_of_block | 1, 1};
+    for (unsigned index = threadIdx.x; index < num * len; index += THREADS) {
+        const unsigned sample = index / num, pair = index % num;
+        const float *const from = samples + (unsigned long long)sample * all.num_voxels + first + 2 * pair;
+        memory[sample * lines.value_step + pair] = make_float2(from[0], 2 * pair + 1 < num_voxels ? from[1] : 0.0f);
+    }
+    __syncthreads();
+    const float2 *const done = transform(memory, memory + len * lines.value_step, roots, lines, -1.0f);
+    const unsigned num_groups = (all.num_frequencies + all.group - 1) / all.group, len_of_group = num_voxels * all.group;
+    for (unsigned index = threadIdx.x; index < num_groups * len_of_group; index += THREADS) {
+        const unsigned group = index / len_of_group, place = index % len_of_group;
+        const unsigned voxel = place / all.group, k = group * all.group + place % all.group;
+        float2 value = make_float2(0.0f, 0.0f);
+        if (k < all.num_frequencies) {
+            const float2 here = done[k * lines.value_step + voxel / 2];
+            const float2 there = done[(k == 0 ? 0 : len - k) * lines.value_step + voxel / 2];
+            value = voxel % 2 == 0 ? of_first(here, there) : of_second(here, there);
+        }
+        spectra[((unsigned long long)group * all.num_voxels + first) * all.group + place] = value;
+    }
+}
+
+// Samples of half spectra, whose frequencies from num_frequencies on are 0.
+extern "C" __global__ void spectra_to_samples(float *samples, const float2 *spectra, const float2 *roots, SamplesShape all)
+{
+    const unsigned first = 2 * blockIdx.x * all.pairs_of_block, num_voxels = min(2 * all.pairs_of_block, all.num_voxels - first);
+    const unsigned num = (num_voxels + 1) / 2, len = all.num_samples;
+    const Lines lines = {len, num, all.pairs_of_block | 1, 1};
+    const float scale = 1.0f / (float)len;
+    for (unsigned index = threadIdx.x; index < num * all.num_frequencies; index += THREADS) {
+        const unsigned k = index % all.num_frequencies, pair = index / all.num_frequencies;
+        const unsigned long long voxel = (unsigned long long)(k / all.group) * all.num_voxels + first + 2 * pair;
+        const float2 *const from = spectra + voxel * all.group + k % all.group;
+        const float2 a = from[0], b = 2 * pair + 1 < num_voxels ? from[all.group] : make_float2(0.0f, 0.0f);
+        float2 *const to = memory + pair;
+        if (k == 0) {
+            // (Rounding leaves a small imaginary part.)
+            to[0] = make_float2(scale * a.x, scale * b.x);
+        } else {
+            to[k * lines.value_step] = make_float2(scale * (a.x - b.y), scale * (a.y + b.x));
+            to[(len - k) * lines.value_step] = make_float2(scale * (a.x + b.y), scale * (b.x - a.y));
+        }
+    }
+    if (len % 2 == 0)
+        for (unsigned pair = threadIdx.x; pair < num; pair += THREADS)
+            memory[len / 2 * lines.value_step + pair] = make_float2(0.0f, 0.0f);
+    __syncthreads();
+    const float2 *const done = transform(memory, memory + len * lines.value_step, roots, lines, 1.0f);
+    for (unsigned index = threadIdx.x; index < num_voxels * len; index += THREADS) {
+        const unsigned sample = index / num_voxels, voxel = index % num_voxels;
+        const float2 value = done[sample * lines.value_step + voxel / 2];
+        samples[(unsigned long long)sample * all.num_voxels + first + voxel] = voxel % 2 == 0 ? value.x : value.y;
+    }
+}
+
 // Transforms along another axis. A block may write where it has read. spectrum[i num_lines + line].
 extern "C" __global__ void lines_of_spectra(float2 *to, const float2 *from, const float2 *roots, const float *spectrum,
                                             LinesShape all)
 {
-    const unsigned first = blockIdx.x * all.lines_of_block;
+    const unsigned blocks = (all.num_lines + all.lines_of_block - 1) / all.lines_of_block, group = blockIdx.x / blocks;
+    const unsigned first = blockIdx.x % blocks * all.lines_of_block;
     const unsigned num = min(all.lines_of_block, all.num_lines - first);
     const Lines lines = {all.len, num, num, 1};
-    const float2 *const read = from + (unsigned long long)blockIdx.y * all.read_group + first;
-    float2 *const write = to + (unsigned long long)blockIdx.y * all.write_group + first;
+    const float2 *const read = from + (unsigned long long)group * all.read_group + first;
+    float2 *const write = to + (unsigned long long)group * all.write_group + first;
     float2 *a = memory, *b = memory + all.lines_of_block * all.len;
     for (unsigned index = threadIdx.x; index < num * all.len; index += THREADS) {
         const unsigned i = index / num;
@@ -280,7 +389,8 @@ __device__ void differences(float *out, const float *image, const float *mask, u
     }
 }
 
-// field = the projection of field + scale gradient: vectors of a length above 1 get that length
+// field = the projection of field + scale gradient: vectors of a length above 1 get that length. Differences along spectra follow the
+// vectors in the field, [image, z, y, x], and lie between -1 and 1.
 extern "C" __global__ void dual_step(float *field, const float *extrapolated, const float *mask, VariationShape all, float scale)
 {
     const unsigned index = blockIdx.x * blockDim.x + threadIdx.x, num_voxels = all.nx * all.ny * all.nz;
@@ -298,6 +408,13 @@ extern "C" __global__ void dual_step(float *field, const float *extrapolated, co
     length = fmaxf(sqrtf(length), 1.0f);
     for (unsigned axis = 0; axis < all.num_axes; axis++)
         own[axis * (unsigned long long)num_voxels] = gradient[axis] / length;
+    if (all.spectral_weight > 0.0f && image + 1 < all.num_images) {
+        float *const along = field + (unsigned long long)all.num_axes * num_voxels * all.num_images + index;
+        float step = scale * all.spectral_weight * (extrapolated[index + num_voxels] - extrapolated[index]);
+        if (all.has_mask)
+            step *= mask[voxel];
+        *along = fminf(fmaxf(*along + step, -1.0f), 1.0f);
+    }
 }
 
 // A step of the images u; for each block the sums of (u' - u)^2, u'^2, u model and u data.
@@ -315,6 +432,12 @@ extern "C" __global__ void primal_step(float *u, float *extrapolated, const floa
         for (unsigned axis = 0; axis < all.num_axes; axis++) {
             const float *const component = own + axis * (unsigned long long)num_voxels;
             divergence += all.weights[axis] * (component[0] - (place[axis] > 0 ? component[-(int)shift[axis]] : 0.0f));
+        }
+        if (all.spectral_weight > 0.0f) {
+            const float *const along = field + (unsigned long long)all.num_axes * num_voxels * all.num_images + index;
+            divergence += all.spectral_weight * along[0];
+            if (image > 0)
+                divergence -= all.spectral_weight * along[-(int)num_voxels];
         }
         const float before = u[index];
         float after = before + step.tau * (step.lambda * divergence - (model[index] - data[index]));
@@ -342,15 +465,20 @@ extern "C" __global__ void primal_step(float *u, float *extrapolated, const floa
     }
 }
 
-// For each block the sum of the lengths of the gradients.
+// For each block the sum of the lengths of the gradients, and of the differences along spectra.
 extern "C" __global__ void total_variation(const float *images, const float *mask, double *partial, VariationShape all)
 {
     const unsigned num_voxels = all.nx * all.ny * all.nz;
     double total = 0.0;
     for (unsigned index = blockIdx.x * THREADS + threadIdx.x; index < num_voxels * all.num_images; index += gridDim.x * THREADS) {
+        const unsigned image = index / num_voxels, voxel = index % num_voxels;
         float gradient[3];
-        differences(gradient, images + (unsigned long long)(index / num_voxels) * num_voxels, mask, index % num_voxels, all);
+        differences(gradient, images + (unsigned long long)image * num_voxels, mask, voxel, all);
         total += (double)sqrtf(gradient[0] * gradient[0] + gradient[1] * gradient[1] + gradient[2] * gradient[2]);
+        if (all.spectral_weight > 0.0f && image + 1 < all.num_images) {
+            const float size = fabsf(images[index + num_voxels] - images[index]);
+            total += (double)all.spectral_weight * (double)(all.has_mask ? mask[voxel] * size : size);
+        }
     }
     total = block_sum(total);
     if (threadIdx.x == 0)

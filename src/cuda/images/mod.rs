@@ -2,7 +2,9 @@
 //! relaxation rates.
 
 mod ascent;
+mod convolution;
 mod penalty;
+mod spectral_convolution;
 pub(super) mod variation;
 pub(super) mod voxel_fits;
 pub(super) mod voxel_map;

@@ -1,187 +1,30 @@
 //! Total variation on a CUDA device (`kernels/variation.cu`; the definition is [`TotalVariationKernels`] on the host).
 
-use std::f64::consts::TAU;
-
-use cudarc::driver::{CudaSlice, LaunchConfig};
-use rustfft::num_complex::Complex;
-
+use super::convolution::CudaConvolution;
+use super::spectral_convolution::CudaSpectralConvolution;
 use crate::algebra::{BackendError, Image};
 use crate::cuda::backend::{CudaArray, CudaBackend, REDUCTION};
-use crate::cuda::device::driver;
 use crate::cuda::error::CudaError;
-use crate::cuda::kernel::{BLOCK, blocks, one_each};
-use crate::cuda::launches::variation::{Kernels, LinesShape, RowsShape, StepShape, VariationShape};
-use crate::operator::{KernelSpectrum, padded_size};
+use crate::cuda::kernel::one_each;
+use crate::cuda::launches::variation::{Kernels, StepShape, VariationShape};
+use crate::operator::{KernelSpectrum, SpectralKernels};
 use crate::recon::{Lattice, PrimalStep, PrimalSums, TotalVariationKernels};
-
-/// Shared memory of a block of transforms, bytes: several blocks fit on a multiprocessor.
-const SHARED_BYTES: usize = 32 << 10;
-
-/// Lines next to each other that a block transforms, at most: their values fill whole lines of the cache.
-const MAX_LINES: usize = 16;
 
 /// Images that are coupled at most, as in the kernel.
 pub const MAX_RADICALS: usize = 8;
 
-/// Transforms along an axis of half spectra.
-struct Stage {
-    lines: LinesShape,
-    axis: usize,
-    num_groups: u32,
-}
-
-/// A convolution of images with kernels as large as they are, on a device.
+/// A convolution on a device, and the kernels of the steps.
 pub struct CudaCoupling {
     kernels: Kernels,
-    rows: RowsShape,
-    /// Of one image with the product in them; of several the product follows the first half.
-    stages: Vec<Stage>,
-    num_images: usize,
-    /// exp(−2πi k/n) of each axis.
-    roots: [CudaSlice<[f32; 2]>; 3],
-    /// `[image, z frequency, y frequency, x frequency]`, and of each pair.
-    own: CudaSlice<f32>,
-    between: CudaSlice<[f32; 2]>,
-    num_frequencies: usize,
-    /// Half spectra between the transforms.
-    spectra: [CudaSlice<[f32; 2]>; 2],
-    len: usize,
+    convolution: Coupled,
 }
 
-/// Returns the lines of a length that a block transforms, and the bytes that it needs: twice its values.
-fn lines_of_block(len: usize, most: usize) -> (usize, u32) {
-    let bytes_of_line = 2 * 8 * len;
-    let num = (SHARED_BYTES / bytes_of_line).clamp(1, most);
-    (num, (num * bytes_of_line) as u32)
-}
-
-fn roots(len: usize) -> Vec<[f32; 2]> {
-    let root = |k: usize| {
-        let (sin, cos) = (-TAU * k as f64 / len as f64).sin_cos();
-        [cos as f32, sin as f32]
-    };
-    (0..len).map(root).collect()
-}
-
-/// Returns the transforms along y and z of images of `size` voxels, and back: of one image with the product in the middle.
-fn stages(size: [usize; 3], padded: [usize; 3], num_images: usize) -> Vec<Stage> {
-    let [_, ny, nz] = size;
-    let [len_x, len_y, len_z] = padded;
-    let half = len_x / 2 + 1;
-    let count = |n: usize| n as u32;
-    // Along y every slice of every image is a group, along z every image.
-    let along_y = |read: usize, written: usize| LinesShape {
-        num_lines: count(half),
-        lines_of_block: count(lines_of_block(len_y, MAX_LINES).0),
-        len: count(len_y),
-        num_read: count(read),
-        num_written: count(written),
-        read_step: count(half),
-        read_group: count(read * half),
-        write_step: count(half),
-        write_group: count(written * half),
-        ..LinesShape::default()
-    };
-    let along_z = |read: usize, written: usize| LinesShape {
-        num_lines: count(len_y * half),
-        lines_of_block: count(lines_of_block(len_z, MAX_LINES).0),
-        len: count(len_z),
-        num_read: count(read),
-        num_written: count(written),
-        read_step: count(len_y * half),
-        read_group: count(read * len_y * half),
-        write_step: count(len_y * half),
-        write_group: count(written * len_y * half),
-        ..LinesShape::default()
-    };
-    let whole = |lines: LinesShape| LinesShape { is_forward: 1, has_product: 1, is_inverse: 1, ..lines };
-    let forward = |lines: LinesShape| LinesShape { is_forward: 1, ..lines };
-    let inverse = |lines: LinesShape| LinesShape { is_inverse: 1, ..lines };
-    let y = |lines| Stage { lines, axis: 1, num_groups: count(num_images * nz) };
-    let z = |lines| Stage { lines, axis: 2, num_groups: count(num_images) };
-    match (nz, num_images) {
-        (1, 1) => vec![y(whole(along_y(ny, ny)))],
-        (1, _) => vec![y(forward(along_y(ny, len_y))), y(inverse(along_y(len_y, ny)))],
-        (_, 1) => vec![y(forward(along_y(ny, len_y))), z(whole(along_z(nz, nz))), y(inverse(along_y(len_y, ny)))],
-        _ => vec![
-            y(forward(along_y(ny, len_y))),
-            z(forward(along_z(nz, len_z))),
-            z(inverse(along_z(len_z, nz))),
-            y(inverse(along_y(len_y, ny))),
-        ],
-    }
-}
-
-impl CudaCoupling {
-    fn new(backend: &CudaBackend, spectrum: &KernelSpectrum<f32>) -> Result<Self, CudaError> {
-        let [nx, ny, nz] = spectrum.size();
-        let num_images = spectrum.num_images();
-        let padded = padded_size(spectrum.size());
-        let [len_x, len_y, len_z] = padded;
-        let half = len_x / 2 + 1;
-        let kernels = Kernels::load(&backend.context)?;
-        // (Of very long transforms; a device that has less refuses.)
-        let wanted = padded.map(|len| lines_of_block(len, 1).1).into_iter().max().unwrap_or(0).max(SHARED_BYTES as u32);
-        for kernel in [&*kernels.rows_to_spectra, &*kernels.spectra_to_rows, &*kernels.lines_of_spectra] {
-            kernel.allow_shared_bytes(wanted)?;
-        }
-        let rows = RowsShape {
-            num_rows: (num_images * ny * nz) as u32,
-            pairs_of_block: lines_of_block(len_x, MAX_LINES).0 as u32,
-            num: nx as u32,
-            len: len_x as u32,
-        };
-        let num_frequencies = half * len_y * len_z;
-        // The order of the images in place of that of the host.
-        let place = |i: usize| (i % half * len_y + i / half % len_y) * len_z + i / (half * len_y);
-        let own = (0..num_images).flat_map(|image| (0..num_frequencies).map(move |i| spectrum.with_itself(image)[place(i)]));
-        let pair = |values: &Vec<Complex<f32>>| -> Vec<[f32; 2]> {
-            (0..num_frequencies).map(|i| [values[place(i)].re, values[place(i)].im]).collect()
-        };
-        let between: Vec<[f32; 2]> = spectrum.between().iter().flat_map(pair).collect();
-        // Between the transforms along y and z there are all frequencies of y, and about the product of several images those of z.
-        let num_y = if nz > 1 || num_images > 1 { len_y } else { ny };
-        let num_z = if num_images > 1 { len_z } else { nz };
-        let spectra = || driver::zeros(&backend.stream, num_images * num_z * num_y * half);
-        let of_axis = |axis: usize| backend.table(&roots(padded[axis]), [0.0; 2]);
-        Ok(Self {
-            kernels,
-            rows,
-            stages: stages(spectrum.size(), padded, num_images),
-            num_images,
-            roots: [of_axis(0)?, of_axis(1)?, of_axis(2)?],
-            own: backend.table(&own.collect::<Vec<f32>>(), 0.0)?,
-            between: backend.table(&between, [0.0; 2])?,
-            num_frequencies,
-            spectra: [spectra()?, spectra()?],
-            len: num_images * nx * ny * nz,
-        })
-    }
-
-    /// Writes the convolution of the images.
-    fn apply(&mut self, backend: &CudaBackend, images: &CudaSlice<f32>, result: &mut CudaSlice<f32>) -> Result<(), CudaError> {
-        let Self { kernels, rows, stages, roots, own, between, spectra: [here, there], .. } = self;
-        let stream = &backend.stream;
-        let (_, shared_mem_bytes) = lines_of_block(rows.len as usize, rows.pairs_of_block as usize);
-        let num_blocks = blocks(rows.num_rows.div_ceil(2) as usize, rows.pairs_of_block);
-        let of_rows = LaunchConfig { grid_dim: (num_blocks, 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes };
-        kernels.rows_to_spectra.launch(stream, of_rows, here, images, &roots[0], rows)?;
-        let (mut from, mut to) = (here, there);
-        let middle = stages.len() / 2;
-        for (index, Stage { lines, axis, num_groups }) in stages.iter().enumerate() {
-            if self.num_images > 1 && index == middle {
-                let (shape, num_images, len) =
-                    (one_each(self.num_frequencies), self.num_images as u32, self.num_frequencies as u64);
-                kernels.couple.launch(stream, shape, from, own, between, num_images, len)?;
-            }
-            let (_, shared_mem_bytes) = lines_of_block(lines.len as usize, lines.lines_of_block as usize);
-            let num_blocks = blocks(lines.num_lines as usize, lines.lines_of_block);
-            let config = LaunchConfig { grid_dim: (num_blocks, *num_groups, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes };
-            kernels.lines_of_spectra.launch(stream, config, to, from, &roots[*axis], own, lines)?;
-            std::mem::swap(&mut from, &mut to);
-        }
-        kernels.spectra_to_rows.launch(stream, of_rows, result, from, &roots[0], rows)
-    }
+/// Images that are convolved.
+enum Coupled {
+    /// Images of radicals.
+    Images(CudaConvolution),
+    /// A spectral-spatial image.
+    Spectra(CudaSpectralConvolution),
 }
 
 fn shape_of(lattice: &Lattice, mask: Option<&CudaArray<Image>>) -> VariationShape {
@@ -194,6 +37,7 @@ fn shape_of(lattice: &Lattice, mask: Option<&CudaArray<Image>>) -> VariationShap
         num_images: lattice.num_images as u32,
         has_mask: u32::from(mask.is_some()),
         weights: lattice.weights,
+        spectral_weight: lattice.spectral_weight,
     }
 }
 
@@ -201,7 +45,15 @@ impl TotalVariationKernels for CudaBackend {
     type Coupling = CudaCoupling;
 
     fn coupling(&mut self, spectrum: KernelSpectrum<f32>) -> Result<CudaCoupling, BackendError> {
-        Ok(CudaCoupling::new(self, &spectrum)?)
+        let kernels = Kernels::load(&self.context)?;
+        let convolution = Coupled::Images(CudaConvolution::new(self, &kernels, &spectrum)?);
+        Ok(CudaCoupling { kernels, convolution })
+    }
+
+    fn spectral_coupling(&mut self, spectra: SpectralKernels<f32>) -> Result<CudaCoupling, BackendError> {
+        let kernels = Kernels::load(&self.context)?;
+        let convolution = Coupled::Spectra(CudaSpectralConvolution::new(self, &kernels, &spectra)?);
+        Ok(CudaCoupling { kernels, convolution })
     }
 
     fn convolve(
@@ -210,9 +62,18 @@ impl TotalVariationKernels for CudaBackend {
         images: &CudaArray<Image>,
         result: &mut CudaArray<Image>,
     ) -> Result<(), BackendError> {
-        images.expect_len(coupling.len)?;
-        result.expect_len(coupling.len)?;
-        Ok(coupling.apply(self, &images.0, &mut result.0)?)
+        let CudaCoupling { kernels, convolution } = coupling;
+        let len = match convolution {
+            Coupled::Images(convolution) => convolution.len(),
+            Coupled::Spectra(convolution) => convolution.len(),
+        };
+        images.expect_len(len)?;
+        result.expect_len(len)?;
+        match convolution {
+            Coupled::Images(convolution) => convolution.apply(self, kernels, &images.0, &mut result.0)?,
+            Coupled::Spectra(convolution) => convolution.apply(self, kernels, &images.0, &mut result.0)?,
+        }
+        Ok(())
     }
 
     fn dual_step(
@@ -226,7 +87,7 @@ impl TotalVariationKernels for CudaBackend {
     ) -> Result<(), BackendError> {
         let len = lattice.num_images * lattice.num_voxels();
         extrapolated.expect_len(len)?;
-        field.expect_len(lattice.num_axes() * len)?;
+        field.expect_len(lattice.field_len())?;
         let shape = shape_of(lattice, mask);
         let mask = &mask.unwrap_or(extrapolated).0;
         let kernel = &coupling.kernels.dual_step;
@@ -245,7 +106,7 @@ impl TotalVariationKernels for CudaBackend {
         let lattice = &step.lattice;
         let len = lattice.num_images * lattice.num_voxels();
         [&*images, &*extrapolated, of_model, of_data].into_iter().try_for_each(|array| array.expect_len(len))?;
-        field.expect_len(lattice.num_axes() * len)?;
+        field.expect_len(lattice.field_len())?;
         let shape = shape_of(lattice, mask);
         let mask = &mask.unwrap_or(of_data).0;
         let numbers = StepShape { tau: step.tau, lambda: step.lambda, is_positive: u32::from(step.is_positive) };

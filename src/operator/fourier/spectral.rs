@@ -34,6 +34,21 @@ impl<T: FftNum> SpectralKernels<T> {
         Self { size, num_samples, spectra: (0..num_frequencies(num_samples)).map(spectrum).collect() }
     }
 
+    /// Returns the size of the images along x, y, z.
+    pub fn size(&self) -> [usize; 3] {
+        self.size
+    }
+
+    /// Returns the number of samples of a spectrum.
+    pub fn num_samples(&self) -> usize {
+        self.num_samples
+    }
+
+    /// Returns the transform of the kernel at each frequency α: `[x frequency][y frequency][z frequency]`.
+    pub fn spectra(&self) -> &[Vec<T>] {
+        &self.spectra
+    }
+
     /// Adds the kernels of further data, of images of the same size.
     pub fn add(&mut self, other: &Self) {
         for (sum, values) in self.spectra.iter_mut().zip(&other.spectra) {

@@ -136,9 +136,6 @@ impl Platform for CudaPlatform {
         settings: TvSettings,
         images: TvImages,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
-        if settings.spectrum.is_some() {
-            return Err(self.lacks("total variation with a spectrum in each voxel"));
-        }
         if radicals.len() > cuda::MAX_RADICALS {
             return Err(self.lacks("total variation of more than 8 radicals"));
         }
