@@ -220,6 +220,9 @@ pub enum SetupProblem {
         "two stages put a volume together from slices, and this sweep is two-dimensional: it has one; use one stage (--algorithm fbp)"
     )]
     TwoStageSlice,
+    /// Total variation without negative values of images after an inversion.
+    #[error("positivity: images after an inversion have negative values; choose no positivity")]
+    PositiveRecovery,
     /// An image of several slices, by their number, of a two-dimensional sweep.
     #[error(
         "this sweep is two-dimensional and makes an image of one slice, not of {0}; ask for two numbers of voxels (--image NX,NY)"

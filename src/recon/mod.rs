@@ -31,7 +31,6 @@ use std::sync::Arc;
 use crate::algebra::{BackendError, PendingVolume};
 use crate::coded::{PassedOn, coded};
 use crate::data::{Projection, RoiMask, RoiSums, Volume};
-use crate::measure::oximetry::{OximetryError, OxygenMaps};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 pub use as_read::AsRead;
@@ -50,7 +49,7 @@ pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
 pub use list_model::{EventTerms, ListModel};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};
 pub use model::{CountTotals, Factors, ForwardModel, MeasuredValues, ProjectionModel, Step, corrections_per_datum};
-pub use oximetry::{ImageMaker, PulseOximetry};
+pub use oximetry::{ImageMaker, OxygenResult, PulseOximetry};
 pub use penalty::{
     Kappa, PairTerms, PairWeights, Penalty, PenaltyKernels, PenaltySpec, PenaltyTerms, Potential, Prior, proposed_strength,
 };
@@ -72,7 +71,8 @@ pub use watched::RaceReport;
 pub struct StepReport {
     /// Full iterations complete after this step.
     pub iteration: usize,
-    /// Number of steps (subiterations), this one included. For an EPRI acquisition: projections in the image.
+    /// Number of steps (subiterations), this one included. For an EPRI acquisition: projections in the image. A report with the number of
+    /// the one before is of a part of a step: the image is the same.
     pub subiteration: usize,
     /// The subset used.
     pub subset: usize,
@@ -270,9 +270,9 @@ pub trait Algorithm: Send {
         self.volume_into(volume)
     }
 
-    /// Returns the maps of oxygen of the images so far, or the reason why they give none; `None` of algorithms without such maps. `task`
-    /// counts voxels.
-    fn oxygen_maps(&mut self, _task: &Task) -> Option<Result<OxygenMaps, OximetryError>> {
+    /// Returns the images of pulse oximetry so far and fits their maps of oxygen; `None` of algorithms without such maps. `task` counts
+    /// voxels.
+    fn oxygen(&mut self, _task: &Task) -> Option<OxygenResult> {
         None
     }
 

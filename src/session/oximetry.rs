@@ -11,6 +11,8 @@ use crate::measure::oximetry::{OxygenFigures, OxygenMaps};
 pub struct OxygenUpdate {
     /// Number of images that the maps are of.
     pub num_images: usize,
+    /// Iterations of each image; empty of filtered backprojection.
+    pub iterations: Vec<usize>,
     /// Maps, or the reason why the images give none.
     pub maps: Result<OxygenImages, String>,
     /// Number of the edit of the ROIs.
@@ -42,9 +44,14 @@ impl From<OxygenMaps> for OxygenImages {
 }
 
 impl OxygenUpdate {
-    /// Returns the maps of a number of images with the figures of regions.
-    pub(super) fn new(num_images: usize, maps: Result<OxygenImages, String>, branch: u64, masks: &[RoiMask]) -> Self {
-        let update = Self { num_images, maps, branch, all: None, regions: Vec::new() };
+    /// Returns the maps of a number of images, with their iterations, and the figures of regions.
+    pub(super) fn new(
+        (num_images, iterations): (usize, Vec<usize>),
+        maps: Result<OxygenImages, String>,
+        branch: u64,
+        masks: &[RoiMask],
+    ) -> Self {
+        let update = Self { num_images, iterations, maps, branch, all: None, regions: Vec::new() };
         let all =
             update.maps.as_ref().ok().and_then(|maps| maps.figures((0..maps.po2.grid.num_voxels()).map(|index| (index, 1.0))));
         Self { all, ..update.measured(branch, masks) }

@@ -17,7 +17,9 @@ use crate::measure::oximetry::OximetryError;
 use crate::measure::{DeviationImage, deviations_of_means};
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::{Acquisition, IterationScheme, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
-use crate::recon::{Algorithm, AscentTuning, DataResidual, Explained, ReconError, SettingsProblem, StepReport, gaussian_filter};
+use crate::recon::{
+    Algorithm, AscentTuning, DataResidual, Explained, OxygenResult, ReconError, SettingsProblem, StepReport, gaussian_filter,
+};
 use crate::task::Task;
 
 /// Reason of incomplete work on a run.
@@ -202,18 +204,21 @@ impl Run {
         }
     }
 
-    /// Does one step of the algorithm in the run's threads.
-    pub fn step(&mut self) -> Result<StepReport, Failure> {
+    /// Does one step of the algorithm in the run's threads; `None` after a part of a step, which leaves the image as it was.
+    pub fn step(&mut self) -> Result<Option<StepReport>, Failure> {
         if self.task.is_stopped() {
             return Err(Failure::Stopped);
         }
         let report = self.guarded(|algorithm, task| algorithm.step(task))?;
+        if report.subiteration == self.subiteration {
+            return Ok(None);
+        }
         self.iteration = report.iteration;
         self.subiteration = report.subiteration;
         self.completes_iteration = report.completes_iteration;
         self.explained = report.em.and_then(|em| em.explained);
         self.has_race = report.em.is_some_and(|em| em.race.is_some());
-        Ok(report)
+        Ok(Some(report))
     }
 
     /// Computes the part of the data that the current image explains, unless the last step did.
@@ -269,13 +274,17 @@ impl Run {
 
     /// Fits the oxygen of the images so far; of other algorithms nothing.
     pub fn fit_oxygen(&mut self) -> Result<(), Failure> {
-        let maps = self.guarded(|algorithm, task| match algorithm.oxygen_maps(task) {
-            None => Ok(None),
-            Some(Err(OximetryError::Stopped(_))) => Err(Failure::Stopped),
-            Some(maps) => Ok(Some(maps.map(OxygenImages::from).map_err(reason_of_none))),
-        })?;
+        let Some(OxygenResult { maps, iterations, .. }) =
+            self.guarded(|algorithm, task| Ok::<_, Failure>(algorithm.oxygen(task)))?
+        else {
+            return Ok(());
+        };
+        let maps = match maps {
+            Err(OximetryError::Stopped(_)) => return Err(Failure::Stopped),
+            maps => maps.map(OxygenImages::from).map_err(reason_of_none),
+        };
         let masks = self.rois.rois.masks(&self.grid);
-        self.oxygen = maps.map(|maps| OxygenUpdate::new(self.subiteration, maps, self.rois.branch, &masks));
+        self.oxygen = Some(OxygenUpdate::new((self.subiteration, iterations), maps, self.rois.branch, &masks));
         Ok(())
     }
 

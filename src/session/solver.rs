@@ -156,7 +156,15 @@ impl Solver {
             return self.fail(problem);
         }
         let start = Instant::now();
-        if let Err(failure) = run.step().and_then(|report| self.follow_up(report, start)) {
+        let followed = match run.step() {
+            Ok(Some(report)) => self.follow_up(report, start),
+            Ok(None) => {
+                run.elapsed += start.elapsed();
+                Ok(())
+            }
+            Err(failure) => Err(failure),
+        };
+        if let Err(failure) = followed {
             self.end_failed(failure);
         }
     }
@@ -333,7 +341,11 @@ impl Solver {
                 run.target = run.target.max(run.iteration + 1);
             }
             run.state = State::Running;
-            self.advance();
+            let before = run.subiteration;
+            // All parts of a step.
+            while self.run.as_ref().is_some_and(|run| run.is_running() && run.subiteration == before) {
+                self.advance();
+            }
             self.pause();
         }
     }

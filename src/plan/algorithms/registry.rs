@@ -113,7 +113,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         key: "tv",
         label: "Total variation",
         help: "Least squares with total variation: an image in pieces of one value that explains the spectra",
-        is_for: |data| data.kind == DataKind::Sweep,
+        is_for: |data| matches!(data.kind, DataKind::Sweep | DataKind::Oximetry),
         has_subsets: false,
         parameters: TV_PARAMETERS,
         method: Method::TotalVariation,

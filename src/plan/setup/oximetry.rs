@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::prepared::Prepared;
 use super::sweep;
 use crate::coded::PassedOn;
-use crate::data::{OxygenSeries, Sweep};
+use crate::data::{OxygenSeries, RelaxationRate, Sweep};
 use crate::geometry::Grid;
+use crate::plan::algorithms::registry::AlgorithmChoice;
+use crate::plan::algorithms::total_variation::tv_settings;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast};
 use crate::plan::error::SetupError;
@@ -24,6 +26,7 @@ pub(in crate::plan) fn prepare_on(
     series: &Arc<OxygenSeries>,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
+    check(series, &job.settings)?;
     let Prepared { algorithm, mut info, notices, .. } = prepare_one(device, job, series, 0, task)?;
     let of_next = (job.clone(), Arc::clone(series));
     let make = move |index: usize| {
@@ -34,8 +37,9 @@ pub(in crate::plan) fn prepare_on(
             error => ReconError::Setup(PassedOn::of(&error)),
         })
     };
-    let grid = &job.settings.grid;
-    let algorithm = PulseOximetry::new(Arc::clone(series), grid.clone(), algorithm, Box::new(make))?;
+    let RunSettings { grid, algorithm: choice, num_iterations, .. } = &*job.settings;
+    let max_iterations = choice.default_iterations().map(|_| *num_iterations);
+    let algorithm = PulseOximetry::new(Arc::clone(series), grid.clone(), algorithm, Box::new(make), max_iterations)?;
     info.num_subsets = series.sweeps.len();
     info.estimate.memory_bytes += bytes_of_maps(series, grid);
     Ok(Prepared { algorithm: Box::new(algorithm), info, notices, num_taken: 0 })
@@ -59,8 +63,18 @@ pub(in crate::plan) fn forecast_on(
     settings: &RunSettings,
     given_back: &[DeviceMemory],
 ) -> Result<Forecast, SetupError> {
+    check(series, settings)?;
     let forecast = sweep::forecast_on(device, &acquisition(series, 0)?, settings, given_back)?;
     Ok(Forecast { memory_bytes: forecast.memory_bytes + bytes_of_maps(series, &settings.grid), ..forecast })
+}
+
+/// Refuses positive images of a recovery.
+fn check(series: &OxygenSeries, settings: &RunSettings) -> Result<(), SetupProblem> {
+    let is_positive = settings.algorithm == AlgorithmChoice::TV && tv_settings(&settings.parameters).is_positive;
+    match series.calibration.rate {
+        RelaxationRate::R1 if is_positive => Err(SetupProblem::PositiveRecovery),
+        _ => Ok(()),
+    }
 }
 
 fn acquisition(series: &OxygenSeries, index: usize) -> Result<Acquisition, SetupProblem> {

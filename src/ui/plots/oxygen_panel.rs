@@ -36,6 +36,8 @@ pub struct OxygenView<'a> {
     pub series: &'a OxygenSeries,
     /// Number of reconstructed images.
     pub num_images: usize,
+    /// Iterations of the image under way, and their limit.
+    pub next_image: Option<(u64, u64)>,
     /// Newest maps.
     pub update: Option<&'a OxygenUpdate>,
     /// Chosen map.
@@ -62,7 +64,12 @@ impl<'a> OxygenView<'a> {
     fn progress(&self) -> String {
         let times: Vec<String> = self.series.times_us.iter().take(self.num_images).map(f64::to_string).collect();
         let all = counted(self.series.times_us.len(), self.series.time_name());
-        if times.is_empty() { format!("0 of {all}") } else { format!("{} of {all}: {} µs", times.len(), times.join(", ")) }
+        let done =
+            if times.is_empty() { format!("0 of {all}") } else { format!("{} of {all}: {} µs", times.len(), times.join(", ")) };
+        match self.next_image.filter(|_| self.num_images < self.series.times_us.len()) {
+            Some((iteration, max)) => format!("{done}; next: iteration {iteration} of at most {max}"),
+            None => done,
+        }
     }
 }
 

@@ -165,6 +165,14 @@ impl LiveRun {
         Some((object, fraction, task.remaining(*begun)))
     }
 
+    /// Returns the iterations of the image under way, and their limit, of images at several times that iterations improve.
+    pub fn iterations_of_next_image(&self) -> Option<(u64, u64)> {
+        let settings = &self.info.as_ref().filter(|_| self.is_running())?.job.settings;
+        // The fits count on the same task.
+        let (done, max) = self.set_up.as_ref()?.2.progress();
+        (max == settings.algorithm.default_iterations().map(|_| settings.num_iterations as u64)?).then_some((done.min(max), max))
+    }
+
     /// Begins another branch of the ROI curves after an edit.
     pub fn begin_branch(&mut self, branch: u64, rois: &[Roi]) {
         let is_new = self.rois.begin(branch, rois);
@@ -389,9 +397,10 @@ impl LiveRun {
     }
 
     /// Returns penalty and step size of the newest step, before the first those of the settings; `None` for an algorithm that does
-    /// not climb.
+    /// not climb, and of images at several times, which need the same strength.
     pub fn reported_tuning(&self) -> Option<AscentTuning> {
-        let settings = &self.info.as_ref()?.job.settings;
+        let job = &self.info.as_ref()?.job;
+        let settings = job.data().oximetry().is_none().then_some(&job.settings)?;
         let reported = self.last.as_ref().and_then(|last| last.ascent).map(|ascent| ascent.tuning);
         reported.or_else(|| settings.algorithm.tuning(&settings.parameters))
     }

@@ -160,6 +160,7 @@ impl App {
                 let view = OxygenView {
                     series: &open.series,
                     num_images: run.live.progress().0,
+                    next_image: run.live.iterations_of_next_image(),
                     update: run.live.oxygen.as_ref(),
                     map: self.layer.oxygen,
                     rois: &self.rois.document.rois,

@@ -71,7 +71,7 @@ impl App {
             times_us,
             calibration: open.series.calibration.clone(),
             mask_fraction: MASK_FRACTION,
-            iterations: Vec::new(),
+            iterations: update.iterations.clone(),
             draws: None,
         };
         Some((Arc::clone(map.of(update.maps.as_ref().ok()?)?), record))
