@@ -8,7 +8,7 @@ use crate::cli::shared::options::{TalkOptions, number};
 use crate::cli::shared::paths::{before_ending, file_of};
 use crate::data::{Origin, OxygenCalibration};
 use crate::io::formats::Content;
-use crate::measure::spectrum::Line;
+use crate::measure::spectrum::{Line, MASK_FRACTION};
 use crate::plan::{DataRecord, LinewidthRecord};
 
 /// Options of `tomoscope linewidth`.
@@ -22,7 +22,7 @@ pub struct LinewidthOptions {
     pub line: Line,
 
     /// Limit of the mask, as a fraction of the largest peak-to-peak amplitude.
-    #[arg(long, value_name = "FRACTION", default_value_t = 0.15, value_parser = fraction)]
+    #[arg(long, value_name = "FRACTION", default_value_t = MASK_FRACTION, value_parser = fraction)]
     pub mask_fraction: f64,
 
     /// Also map the oxygen pressure, by a calibration of R2: eprit-llw or a file (.toml).

@@ -10,7 +10,7 @@ use crate::cli::shared::outputs::Files;
 use crate::cli::shared::oxygen::{calibration, file_of_calibration};
 use crate::cli::shared::printed::{print_fits, written};
 use crate::cli::shared::progress::with_bar;
-use crate::data::{Notice, OxygenCalibration, RelaxationRate, Unit, Volume, rate_of_linewidth};
+use crate::data::{Notice, OxygenCalibration, RelaxationRate, Unit, Volume};
 use crate::io::check_image_unit;
 use crate::io::nifti::{self, Spectra};
 use crate::measure::spectrum::{LineFit, LineFitter, LineMaps, NO_LINE, line_maps};
@@ -83,9 +83,7 @@ fn images(options: &LinewidthOptions, maps: &LineMaps, calibration: Option<&Oxyg
         "linewidth_sd" => maps.map(Unit::Millitesla, |fit| fit.width_sd_mt),
         "position" => maps.map(Unit::Millitesla, |fit| fit.position_mt),
         "gaussian" => maps.map(Unit::Millitesla, |fit| fit.gaussian_mt.unwrap_or(f64::NAN)),
-        _ => maps.map(Unit::Torr, |fit: &LineFit| {
-            calibration.map_or(f64::NAN, |calibration| calibration.po2_torr(rate_of_linewidth(0.5 * fit.width_mt)))
-        }),
+        _ => maps.map(Unit::Torr, |fit: &LineFit| calibration.map_or(f64::NAN, |calibration| fit.po2_torr(calibration))),
     };
     options.names().into_iter().map(map).collect()
 }

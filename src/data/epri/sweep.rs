@@ -223,6 +223,11 @@ impl Sweep {
         sizes.len()
     }
 
+    /// Returns true for first-derivative spectra under gradients of several sizes: they separate the spectrum from the position.
+    pub fn separates_spectra(&self) -> bool {
+        self.is_continuous_wave() && self.num_gradient_sizes() > 1
+    }
+
     /// Returns the number of complete projections.
     pub fn num_complete(&self) -> usize {
         self.projections.len()

@@ -9,7 +9,7 @@ use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn, Matrix};
 
 use super::super::outcomes::NoFit;
-use crate::data::{FieldAxis, lorentzian_derivative, voigt_derivative};
+use crate::data::{FieldAxis, OxygenCalibration, lorentzian_derivative, rate_of_linewidth, voigt_derivative};
 
 /// Step of differences, relative to the range of the fields and to a width.
 const STEP: f64 = 1e-6;
@@ -54,17 +54,38 @@ impl Line {
 pub struct LineFit {
     /// Double integral, in the unit of the spectrum times mT².
     pub amplitude: f64,
+    /// Standard deviation of the amplitude, by the residuals as noise, as those below.
+    pub amplitude_sd: f64,
     /// Full width at half maximum of the Lorentzian, mT.
     pub width_mt: f64,
     /// The same of the Gaussian; `None` of a Lorentzian line.
     pub gaussian_mt: Option<f64>,
     /// Middle, mT from the middle of the field sweep.
     pub position_mt: f64,
-    /// Standard deviation of the width of the Lorentzian, mT, by the residuals as noise.
+    /// Standard deviation of the position, mT.
+    pub position_sd_mt: f64,
+    /// Standard deviation of the width of the Lorentzian, mT.
     pub width_sd_mt: f64,
 }
 
 impl LineFit {
+    /// Returns a line whose standard deviations are unknown: NaN.
+    pub fn new(amplitude: f64, width_mt: f64, gaussian_mt: Option<f64>, position_mt: f64) -> Self {
+        let unknown = f64::NAN;
+        let [amplitude_sd, position_sd_mt, width_sd_mt] = [unknown; 3];
+        Self { amplitude, amplitude_sd, width_mt, gaussian_mt, position_mt, position_sd_mt, width_sd_mt }
+    }
+
+    /// Returns the oxygen pressure by a calibration of R2, torr: R2 is that of the half width at half maximum.
+    pub fn po2_torr(&self, calibration: &OxygenCalibration) -> f64 {
+        calibration.po2_torr(rate_of_linewidth(0.5 * self.width_mt))
+    }
+
+    /// Returns the standard deviation of this pressure, torr.
+    pub fn po2_sd_torr(&self, calibration: &OxygenCalibration) -> f64 {
+        calibration.po2_sd_torr(rate_of_linewidth(0.5 * self.width_sd_mt))
+    }
+
     /// Returns the spectrum at a field, mT.
     pub fn value(&self, field_mt: f64) -> f64 {
         self.amplitude * shape(field_mt - self.position_mt, self.width_mt, self.gaussian_mt)
@@ -97,13 +118,8 @@ struct Problem<'a> {
 impl Problem<'_> {
     fn fit(&self, parameters: &DVector<f64>) -> LineFit {
         let range = self.fitter.axis.range_mt();
-        LineFit {
-            amplitude: self.scale * parameters[0],
-            position_mt: range * parameters[1],
-            width_mt: range * parameters[2].exp(),
-            gaussian_mt: parameters.get(3).map(|width| range * width.exp()),
-            width_sd_mt: f64::NAN,
-        }
+        let gaussian_mt = parameters.get(3).map(|width| range * width.exp());
+        LineFit::new(self.scale * parameters[0], range * parameters[2].exp(), gaussian_mt, range * parameters[1])
     }
 
     fn model(&self, parameters: &DVector<f64>) -> DVector<f64> {
@@ -185,15 +201,21 @@ impl LineFitter {
         if !(fit.amplitude > 0.0 && is_inside) {
             return Err(NoFit::OutOfRange);
         }
-        Ok(LineFit { width_sd_mt: self.width_sd_mt(&problem, &fit, 2.0 * report.objective_function), ..fit })
+        Ok(self.with_deviations(fit, &problem, 2.0 * report.objective_function))
     }
 
-    /// Returns the standard deviation of the width, from the sum of squared residuals.
-    fn width_sd_mt(&self, problem: &Problem, fit: &LineFit, squares: f64) -> f64 {
+    /// Returns a fit with its standard deviations, from the sum of squared residuals.
+    fn with_deviations(&self, fit: LineFit, problem: &Problem, squares: f64) -> LineFit {
         let derivatives = problem.derivatives();
         let freedom = self.axis.num_samples - derivatives.ncols();
-        let covariance = (derivatives.transpose() * &derivatives).try_inverse();
-        covariance.map_or(f64::NAN, |covariance| fit.width_mt * (squares / freedom as f64 * covariance[(2, 2)]).sqrt())
+        let Some(covariance) = (derivatives.transpose() * &derivatives).try_inverse() else { return fit };
+        let deviation = |k: usize| (squares / freedom as f64 * covariance[(k, k)]).sqrt();
+        LineFit {
+            amplitude_sd: problem.scale * deviation(0),
+            position_sd_mt: self.axis.range_mt() * deviation(1),
+            width_sd_mt: fit.width_mt * deviation(2),
+            ..fit
+        }
     }
 
     /// Returns the line with the extrema of a spectrum.
@@ -211,7 +233,7 @@ impl LineFitter {
             Line::Voigt => (0.6 * width_mt, Some(0.5 * width_mt)),
         };
         let position_mt = 0.5 * (self.axis.field_mt(lowest) + self.axis.field_mt(highest));
-        let fit = LineFit { amplitude: 1.0, width_mt, gaussian_mt, position_mt, width_sd_mt: f64::NAN };
+        let fit = LineFit::new(1.0, width_mt, gaussian_mt, position_mt);
         let model: Vec<f64> = self.axis.fields_mt().iter().map(|&field| fit.value(field)).collect();
         let [product, square] = model.iter().zip(values).fold([0.0; 2], |[p, s], (m, v)| [p + m * v, s + m * m]);
         let amplitude = product / square;
@@ -235,7 +257,7 @@ mod tests {
     fn exact_lines_give_their_parameters_back() {
         for (width_mt, position_mt) in [(0.1, 0.0), (0.2, 0.13), (0.4, -0.51), (0.25, 0.9)] {
             for (line, gaussian_mt) in [(Line::Lorentzian, None), (Line::Voigt, Some(0.15))] {
-                let expected = LineFit { amplitude: 3.0, width_mt, gaussian_mt, position_mt, width_sd_mt: 0.0 };
+                let expected = LineFit::new(3.0, width_mt, gaussian_mt, position_mt);
                 let fit = LineFitter::new(line, axis()).fit(&spectrum(expected)).unwrap();
                 assert!((fit.amplitude - 3.0).abs() < 1e-5 && (fit.width_mt / width_mt - 1.0).abs() < 1e-5, "{fit:?}");
                 assert!((fit.position_mt - position_mt).abs() < 1e-6 && fit.width_sd_mt < 1e-5, "{fit:?}");
@@ -244,10 +266,10 @@ mod tests {
         }
     }
 
-    /// Reported standard deviation against that of repeats.
+    /// Reported standard deviations against those of repeats.
     #[test]
-    fn the_standard_deviation_is_that_of_repeats() {
-        let expected = LineFit { amplitude: 1.0, width_mt: 0.3, gaussian_mt: None, position_mt: 0.1, width_sd_mt: 0.0 };
+    fn the_standard_deviations_are_those_of_repeats() {
+        let expected = LineFit::new(1.0, 0.3, None, 0.1);
         let exact = spectrum(expected);
         let noise = rand_distr::Normal::new(0.0, 0.2).unwrap();
         let fits: Vec<LineFit> = (0..200)
@@ -258,17 +280,24 @@ mod tests {
                 LineFitter::new(Line::Lorentzian, axis()).fit(&noisy).unwrap()
             })
             .collect();
-        let mean = fits.iter().map(|fit| fit.width_mt).sum::<f64>() / 200.0;
-        let sd = (fits.iter().map(|fit| (fit.width_mt - mean).powi(2)).sum::<f64>() / 199.0).sqrt();
-        let reported = fits.iter().map(|fit| fit.width_sd_mt).sum::<f64>() / 200.0;
-        assert!((mean - 0.3).abs() < 0.01 && (reported / sd - 1.0).abs() < 0.15, "{mean} {sd} {reported}");
+        let columns: [fn(&LineFit) -> [f64; 2]; 3] = [
+            |fit| [fit.amplitude, fit.amplitude_sd],
+            |fit| [fit.width_mt, fit.width_sd_mt],
+            |fit| [fit.position_mt, fit.position_sd_mt],
+        ];
+        for (column, truth) in columns.iter().zip([1.0, 0.3, 0.1]) {
+            let [sum, sum_of_sd] = fits.iter().map(column).fold([0.0; 2], |[a, b], [value, sd]| [a + value, b + sd]);
+            let (mean, reported) = (sum / 200.0, sum_of_sd / 200.0);
+            let sd = (fits.iter().map(|fit| (column(fit)[0] - mean).powi(2)).sum::<f64>() / 199.0).sqrt();
+            assert!((mean - truth).abs() < 0.01 && (reported / sd - 1.0).abs() < 0.15, "{truth}: {mean} {sd} {reported}");
+        }
     }
 
     #[test]
     fn spectra_without_a_line_have_a_reason() {
         let of = |values: &[f64]| LineFitter::new(Line::Lorentzian, axis()).fit(values);
         assert_eq!(of(&[0.0; 64]), Err(NoFit::OutOfRange));
-        let line = LineFit { amplitude: 1.0, width_mt: 0.3, gaussian_mt: None, position_mt: 0.1, width_sd_mt: 0.0 };
+        let line = LineFit::new(1.0, 0.3, None, 0.1);
         let falling: Vec<f64> = spectrum(line).iter().map(|value| -value).collect();
         assert_eq!(of(&falling), Err(NoFit::OutOfRange));
         let mut values = spectrum(line);

@@ -12,6 +12,9 @@ use crate::task::Task;
 /// Voxels of a piece of work between two looks at the task.
 const CHUNK: usize = 256;
 
+/// Usual limit of the mask, as a fraction of the largest peak-to-peak amplitude.
+pub const MASK_FRACTION: f64 = 0.15;
+
 /// Cause of [`NoFit::OutOfRange`](crate::measure::NoFit::OutOfRange) for people.
 pub const NO_LINE: &str = "without a line inside the field sweep";
 
@@ -32,7 +35,12 @@ impl LineMaps {
 
     /// Returns the line of a voxel, if it has one.
     pub fn line(&self, voxel: usize) -> Option<&LineFit> {
-        self.fits.get(voxel)?.as_ref().ok()
+        self.outcome(voxel)?.as_ref().ok()
+    }
+
+    /// Returns the outcome of a voxel; `None` outside of the image.
+    pub fn outcome(&self, voxel: usize) -> Option<&Outcome<LineFit>> {
+        self.fits.get(voxel)
     }
 }
 

@@ -6,4 +6,4 @@ mod maps;
 
 pub use error::SpectrumError;
 pub use fit::{Line, LineFit, LineFitter};
-pub use maps::{LineMaps, NO_LINE, line_maps};
+pub use maps::{LineMaps, MASK_FRACTION, NO_LINE, line_maps};

@@ -6,7 +6,7 @@ use crate::recon::{SpectrumSettings, TvSettings};
 pub(super) static TV_PARAMETERS: &[&Parameter] = &[&LAMBDA, &TOLERANCE, &POSITIVITY, &SPECTRAL_SAMPLES, &LAMBDA_SPECTRAL];
 
 /// Steps that suit most sweeps, if they do not converge before.
-pub(super) const NUM_ITERATIONS: usize = 1000;
+pub(in crate::plan) const NUM_ITERATIONS: usize = 1000;
 
 /// Parameter of total variation.
 pub static LAMBDA: Parameter = Parameter {
@@ -52,7 +52,7 @@ pub static SPECTRAL_SAMPLES: Parameter = Parameter {
     help: "Total variation: samples of a spectrum in each voxel, over the field sweep; 0 = no spectra",
     details: "For continuous-wave projections under gradients of several sizes, without a reference spectrum. Writes OUT_spectra too. Default: 0.",
     kind: Kind::Count { min: 0, max: 4096, default: 0 },
-    is_for: |data| data.is_continuous_wave,
+    is_for: |data| data.separates_spectra,
     needs: None,
     is_in_short_texts: true,
 };
@@ -64,7 +64,7 @@ pub static LAMBDA_SPECTRAL: Parameter = Parameter {
     help: "Total variation: weight of the differences along the spectra, relative to those in space",
     details: "Field and space have different units. Default: 0.",
     kind: Kind::Number { min: 0.0, max: 1e6, unit: "", default: Some(0.0), usual: 0.0, absent: "none", found: None },
-    is_for: |data| data.is_continuous_wave,
+    is_for: |data| data.separates_spectra,
     needs: None,
     is_in_short_texts: false,
 };

@@ -51,4 +51,7 @@ pub struct Traits {
     pub is_slice: bool,
     /// True for continuous-wave spectra.
     pub is_continuous_wave: bool,
+    /// True for continuous-wave spectra under gradients of several sizes, or if further sizes may arrive: they separate spectra from
+    /// positions.
+    pub separates_spectra: bool,
 }

@@ -51,6 +51,7 @@ impl Data {
             Data::Sweep(acquisition) => acquisition.look(|sweep| Traits {
                 is_slice: sweep.space.is_slice(),
                 is_continuous_wave: sweep.is_continuous_wave(),
+                separates_spectra: sweep.separates_spectra() || (sweep.is_continuous_wave() && !acquisition.is_over()),
                 ..of_kind
             }),
             Data::Oximetry(series) => {

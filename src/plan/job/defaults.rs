@@ -11,6 +11,7 @@ use crate::operator::grid_about_zero;
 use crate::plan::algorithms::parameters::Parameters;
 use crate::plan::algorithms::penalised::{BETA, KAPPA, KAPPA_OF_FILE};
 use crate::plan::algorithms::registry::{AlgorithmChoice, SUBSET_ORDER, filter_parameters};
+use crate::plan::algorithms::total_variation::{NUM_ITERATIONS, SPECTRAL_SAMPLES};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::list_mode::sampling::list_grid;
@@ -22,6 +23,10 @@ use crate::scanner::ScanGeometry;
 /// Most voxels along an axis of the image of a sweep.
 const MAX_SWEEP_SIDE: usize = 128;
 
+/// Most voxels along an axis of the image with a spectrum in each, and most samples of a spectrum.
+const MAX_SPECTRAL_SIDE: usize = 32;
+const MAX_SPECTRAL_SAMPLES: usize = 128;
+
 /// Returns the default settings for data.
 ///
 /// # Errors
@@ -31,7 +36,10 @@ pub fn default_settings_of(data: &Data) -> Result<RunSettings, SetupError> {
         Data::Counts(counts) => default_settings(counts),
         Data::Events { list, .. } => default_list_settings(list),
         Data::Pairs(pairs) => default_pair_settings(pairs),
-        Data::Sweep(acquisition) => acquisition.look(default_sweep_settings),
+        Data::Sweep(acquisition) => acquisition.look(|sweep| match sweep.separates_spectra() {
+            true => default_spectral_settings(sweep),
+            false => default_sweep_settings(sweep),
+        }),
         Data::Oximetry(series) => default_sweep_settings(series.sweeps.first().ok_or(SetupProblem::NoProjections)?),
         Data::Images(series) => default_image_settings(series),
     }
@@ -81,6 +89,17 @@ fn osem(rule: SubsetRule, grid: Grid) -> RunSettings {
 pub fn default_sweep_settings(sweep: &Sweep) -> Result<RunSettings, SetupError> {
     let parameters = filter_parameters(&FilterSettings::for_data(&sweep.kind));
     Ok(RunSettings { parameters, ..RunSettings::new(AlgorithmChoice::FBP, sweep_grid(sweep, None, None)?) })
+}
+
+/// Returns the default settings for a spectrum in each voxel: total variation on the planned field of view, or on the sampled region.
+fn default_spectral_settings(sweep: &Sweep) -> Result<RunSettings, SetupError> {
+    let side = sweep.num_points.min(MAX_SPECTRAL_SIDE);
+    let size = if sweep.space.is_slice() { [side, side, 1] } else { [side; 3] };
+    let extent_mm = sweep.facts.field_of_view_mm.unwrap_or(sweep.extent_mm());
+    let grid = grid_about_zero(size, [extent_mm / side as f64; 3])?;
+    let num_samples = sweep.num_points.min(MAX_SPECTRAL_SAMPLES);
+    let parameters = Parameters::default().with_number(&SPECTRAL_SAMPLES, Some(num_samples as f64));
+    Ok(RunSettings { parameters, num_iterations: NUM_ITERATIONS, ..RunSettings::new(AlgorithmChoice::TV, grid) })
 }
 
 /// Returns the default settings for a crystal-pair histogram.

@@ -1,5 +1,6 @@
 //! Actions on the second image.
 
+use super::line_map::{LineMap, LineSettings};
 use super::oxygen_map::OxygenMap;
 use super::second_image::{Display, Registration};
 use crate::ui::widgets::file_task::FileTask;
@@ -15,6 +16,10 @@ pub enum LayerAction {
     ShowDeviation,
     /// Covers the displayed image with a map of pulse oximetry.
     ShowOxygen(OxygenMap),
+    /// Covers the displayed image with a map of the lines of its spectra.
+    ShowLine(LineMap),
+    /// Fits other lines to the spectra.
+    FitLines(LineSettings),
     /// Gives up reading it.
     CancelLoading,
     /// Removes it.

@@ -8,7 +8,7 @@ use crate::session::OxygenImages;
 use crate::ui::widgets::colour_scale::ColourScale;
 
 /// Window of the oxygen pressure, torr.
-const PO2_TORR: [f32; 2] = [0.0, 60.0];
+pub(super) const PO2_TORR: [f32; 2] = [0.0, 60.0];
 
 /// Window of its standard deviation, torr.
 const SD_TORR: [f32; 2] = [0.0, 10.0];
@@ -71,7 +71,7 @@ impl OxygenMap {
 }
 
 /// Returns the range of the finite values without 2 % at each end.
-fn central(map: &Volume) -> [f32; 2] {
+pub(super) fn central(map: &Volume) -> [f32; 2] {
     let mut values: Vec<f32> = map.as_slice().iter().copied().filter(|value| value.is_finite()).collect();
     let outer = values.len() / 50;
     if values.is_empty() {

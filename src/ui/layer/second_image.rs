@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use nalgebra::{Rotation3, Vector3};
 
-use super::oxygen_map::OxygenMap;
+use super::run_map::RunMap;
 use crate::data::{
-    AttenuationMap, CompactValues, CompactVolume, ImageSeries, Modality, Placement, RelaxationRate, RoiMask, SeriesImage,
-    SeriesNames, Volume,
+    AttenuationMap, CompactValues, CompactVolume, ImageSeries, Modality, Placement, RoiMask, SeriesImage, SeriesNames, Volume,
 };
 use crate::geometry::{Grid, Point};
 use crate::render::{Palette, VoxelValues};
@@ -112,8 +111,8 @@ pub struct SecondImage {
     pub is_attenuation: bool,
     /// True if it has the standard deviations of the displayed image between replicates.
     pub is_deviation: bool,
-    /// Map of pulse oximetry, if it is one.
-    pub oxygen: Option<OxygenMap>,
+    /// Map computed from the run of the displayed image, if it is one.
+    pub map: Option<RunMap>,
     /// Kind, names and position, without the image.
     pub series: ImageSeries,
     /// The image.
@@ -148,7 +147,7 @@ impl SecondImage {
             title,
             is_attenuation,
             is_deviation,
-            oxygen: None,
+            map: None,
             series,
             volume,
             display,
@@ -181,19 +180,19 @@ impl SecondImage {
         of_image
     }
 
-    /// Returns a map of pulse oximetry, which hides the image of one time.
-    pub fn of_oxygen(map: OxygenMap, rate: RelaxationRate, volume: Arc<Volume>) -> Self {
-        let modality = Modality::Other(map.name(rate).to_owned());
+    /// Returns a map of this name of the run of the displayed image, which hides that image.
+    pub fn of_map(map: RunMap, name: &str, volume: Arc<Volume>) -> Self {
+        let modality = Modality::Other(name.to_owned());
         let series = ImageSeries { modality, ..ImageSeries::unnamed(Vec::new(), 1) };
         let colouring = map.colouring(&volume);
-        let mut of_map = Self::new(Path::new(map.name(rate)), series, CompactVolume::new(volume), None);
-        (of_map.oxygen, of_map.display.opacity, of_map.display.colouring) = (Some(map), 1.0, colouring);
+        let mut of_map = Self::new(Path::new(name), series, CompactVolume::new(volume), None);
+        (of_map.map, of_map.display.opacity, of_map.display.colouring) = (Some(map), 1.0, colouring);
         of_map
     }
 
     /// Returns true if it was computed from the run of the displayed image, on whose voxels it lies.
     pub fn is_of_run(&self) -> bool {
-        self.is_deviation || self.oxygen.is_some()
+        self.is_deviation || self.map.is_some()
     }
 
     /// Returns true if it hides the displayed image.

@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::line_map::LineMap;
 use super::oxygen_map::OxygenMap;
+use super::run_map::RunMap;
 use super::second_image::{Display, Registration, SavedLayer, SecondImage, file_name};
 use crate::data::{
-    AttenuationMap, CompactValues, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, RelaxationRate, Roi,
-    RunId, SeriesNames, Volume,
+    AttenuationMap, CompactValues, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, RunId,
+    SeriesNames, Volume,
 };
 use crate::geometry::Grid;
 use crate::io::read_images;
-use crate::session::OxygenImages;
 use crate::task::BackgroundTask;
 use crate::ui::rois::roi_view::SecondNumbers;
 use crate::ui::study::loader::LoadFailure;
@@ -48,14 +49,17 @@ pub struct LayerState {
     requested_deviation: Option<DeviationKey>,
     /// Chosen map of a study of pulse oximetry.
     pub oxygen: OxygenMap,
-    /// Display of each of its maps that was shown before.
-    oxygen_displays: Vec<(OxygenMap, Display)>,
+    /// Chosen map of a run with spectra.
+    pub line: LineMap,
+    /// Display of each map of a run that was shown before.
+    map_displays: Vec<(RunMap, Display)>,
 }
 
 impl LayerState {
     /// Starts reading the first image of a file or a series; calls `wake` at its end.
     pub fn start(&mut self, path: &Path, wake: impl FnOnce() + Send + 'static) {
-        (self.shows_deviation, self.requested_deviation, self.oxygen) = (false, None, OxygenMap::Signal);
+        (self.shows_deviation, self.requested_deviation) = (false, None);
+        self.show_no_map();
         let of = path.to_owned();
         let read = move |_: &_| {
             let (mut series, notices) = read_images(&of, ImageChoice::Number(1))?;
@@ -92,27 +96,25 @@ impl LayerState {
         self.generation += 1;
     }
 
-    /// Shows the chosen map of pulse oximetry of the displayed run over its image; without maps, or for the image alone, none. A second
-    /// image of another kind stays.
-    pub fn follow_oxygen(&mut self, run: Option<(RelaxationRate, &OxygenImages)>) {
-        if self.loading.is_some() || self.image.as_ref().is_some_and(|image| image.oxygen.is_none()) {
+    /// Shows a map of the displayed run over its image, by its name; without one none. A second image of another kind stays.
+    pub fn follow_map(&mut self, wanted: Option<(RunMap, &str, &Arc<Volume>)>) {
+        if self.loading.is_some() || self.image.as_ref().is_some_and(|image| image.map.is_none()) {
             return;
         }
-        let wanted = run.and_then(|(rate, images)| Some((rate, self.oxygen.of(images)?)));
         let is_shown = |image: &SecondImage| match (image.volume.values(), wanted) {
-            (CompactValues::Float(shown), Some((_, volume))) => image.oxygen == Some(self.oxygen) && Arc::ptr_eq(shown, volume),
+            (CompactValues::Float(shown), Some((map, _, volume))) => image.map == Some(map) && Arc::ptr_eq(shown, volume),
             _ => false,
         };
         if self.image.as_ref().map_or(wanted.is_none(), is_shown) {
             return;
         }
-        if let Some((map, before)) = self.image.take().and_then(|image| Some((image.oxygen?, image.display))) {
-            self.oxygen_displays.retain(|(of, _)| *of != map);
-            self.oxygen_displays.push((map, before));
+        if let Some((map, before)) = self.image.take().and_then(|image| Some((image.map?, image.display))) {
+            self.map_displays.retain(|(of, _)| *of != map);
+            self.map_displays.push((map, before));
         }
-        self.image = wanted.map(|(rate, volume)| {
-            let mut image = SecondImage::of_oxygen(self.oxygen, rate, Arc::clone(volume));
-            if let Some((_, before)) = self.oxygen_displays.iter().find(|(of, _)| *of == self.oxygen) {
+        self.image = wanted.map(|(map, name, volume)| {
+            let mut image = SecondImage::of_map(map, name, Arc::clone(volume));
+            if let Some((_, before)) = self.map_displays.iter().find(|(of, _)| *of == map) {
                 let automatic = std::mem::replace(&mut image.display, before.clone()).colouring.window;
                 let colouring = &mut image.display.colouring;
                 colouring.window = if colouring.auto_window { automatic } else { colouring.window };
@@ -120,6 +122,23 @@ impl LayerState {
             image
         });
         self.generation += 1;
+    }
+
+    /// Chooses a map of the run, in place of another second image.
+    pub fn show_map(&mut self, map: RunMap) {
+        if self.image.as_ref().is_some_and(|image| image.map.is_none()) {
+            self.clear();
+        }
+        self.cancel();
+        match map {
+            RunMap::Oxygen(map) => self.oxygen = map,
+            RunMap::Line(map) => self.line = map,
+        }
+    }
+
+    /// Shows the image of a run alone from now on.
+    pub fn show_no_map(&mut self) {
+        (self.oxygen, self.line) = (OxygenMap::Signal, LineMap::Signal);
     }
 
     /// Takes another display of the second image. A changed window no longer follows the image.

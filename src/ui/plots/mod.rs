@@ -15,6 +15,7 @@ pub mod profile;
 pub mod profile_plot;
 pub mod race_panel;
 pub mod recovery;
+pub mod spectrum;
 pub mod stage_panel;
 pub mod trajectory_plot;
 
@@ -61,6 +62,8 @@ pub enum BottomTab {
     /// Oxygen of pulse oximetry.
     #[strum(serialize = "pO2")]
     Oxygen,
+    /// Spectrum at the crosshair, and its line.
+    Spectrum,
     /// A tube of response.
     Tube,
 }
@@ -89,6 +92,7 @@ impl BottomTab {
             BottomTab::Activity => "Time–activity curves: the mean of each region in each frame",
             BottomTab::Tube => "Sensitivity of one bin: a tube of response",
             BottomTab::Oxygen => "Oxygen pressure of the regions, hypoxic fraction, and the map on the image",
+            BottomTab::Spectrum => "Spectrum at the crosshair with its line, and maps of the lines on the image",
             BottomTab::Sweep => "The projections of the EPRI sweep, measured and filtered",
         }
     }
@@ -101,6 +105,8 @@ pub struct TabsOf {
     pub is_sweep: bool,
     /// True for acquisitions of pulse oximetry.
     pub is_oximetry: bool,
+    /// True for a run with a spectrum in each voxel.
+    pub has_spectra: bool,
     /// True for list-mode data.
     pub is_list: bool,
     /// True for a sinogram.
@@ -125,6 +131,7 @@ impl TabsOf {
             BottomTab::Race => !(self.is_sweep || self.is_oximetry || self.is_image),
             BottomTab::Sweep => self.is_sweep,
             BottomTab::Oxygen => self.is_oximetry,
+            BottomTab::Spectrum => self.has_spectra,
             BottomTab::Rates | BottomTab::Activity => self.is_list,
             BottomTab::Recovery => self.has_hot_spheres && !(self.is_sweep || self.is_oximetry || self.is_image),
             BottomTab::Tube => self.has_tubes,

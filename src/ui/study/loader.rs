@@ -13,7 +13,7 @@ use crate::plan::{
     self, Acquisition, Cache, Data, EventAccumulator, ListFiles, ListSelection, StudyError, StudyFiles, SweepFiles,
 };
 use crate::remote::Remote;
-use crate::scanner::epri::Order;
+use crate::scanner::epri::{Order, Scheme};
 use crate::scanner::{self, Scanner};
 use crate::task::{BackgroundTask, Task};
 
@@ -62,6 +62,14 @@ const PHOTON_SEED: u64 = 1;
 const OXYGEN_CALIBRATION: &str = "ox071-pbs";
 const OXYGEN_SIDE: usize = 64;
 const OXYGEN_EXTENT_MM: f64 = 40.0;
+
+/// Simulated spectra of a slice: directions, samples of a projection and their extent (mm), range of the field sweep under the largest
+/// gradient (mT), and sizes of the gradient besides 0.
+const SPECTRAL_SCHEME: Scheme = Scheme::HalfCircle { num_angles: 24 };
+const SPECTRAL_SIDE: usize = 64;
+const SPECTRAL_EXTENT_MM: f64 = 60.0;
+const SPECTRAL_SWEEP_MT: f64 = 3.2;
+const SPECTRAL_GRADIENTS: usize = 8;
 
 /// Study that was read or simulated.
 pub struct Loaded {
@@ -202,6 +210,10 @@ fn simulate(phantom: &str, measured: &Measured, task: &Task) -> Result<(Study<Da
             let sweep = simulate_sweep(phantom, noise_fraction, task)?;
             (sweep.map(|sweep| Data::Sweep(Acquisition::complete(sweep))), None)
         }
+        Measured::Spectra { linewidths_mt, noise_fraction } => {
+            let sweep = simulate_spectra(phantom, linewidths_mt, noise_fraction, task)?;
+            (sweep.map(|sweep| Data::Sweep(Acquisition::complete(sweep))), None)
+        }
         Measured::Oxygen { snr } => (simulate_oxygen(phantom, snr, task)?, None),
     })
 }
@@ -213,6 +225,28 @@ fn simulate_sweep(phantom: &str, noise_fraction: f64, task: &Task) -> Result<Stu
     let options = epri::SweepOptions { truth_grid: Some(grid), ..options };
     let phantom = epri::by_name(phantom, options.half_extent_mm()).map_err(|error| error.to_string())?;
     epri::simulate(&phantom, &options, task).map_err(|error| error.to_string())
+}
+
+/// Simulates a slice of a phantom with a line in each part. The phantom fills half of a projection: lines need the rest.
+fn simulate_spectra(phantom: &str, linewidths_mt: &[f64], noise_fraction: f64, task: &Task) -> Result<Study<Sweep>, String> {
+    let options = epri::SweepOptions {
+        scheme: SPECTRAL_SCHEME,
+        num_points: SPECTRAL_SIDE,
+        step_mm: SPECTRAL_EXTENT_MM / SPECTRAL_SIDE as f64,
+        noise_fraction,
+        order: Order::Spaced,
+        ..epri::SweepOptions::default()
+    };
+    let phantom = epri::by_name(phantom, 0.5 * options.half_extent_mm()).map_err(|error| error.to_string())?;
+    let spectral = epri::SpectralOptions {
+        linewidths_mt: linewidths_mt.to_vec(),
+        positions_mt: Vec::new(),
+        sweep_mt: SPECTRAL_SWEEP_MT,
+        num_gradients: SPECTRAL_GRADIENTS,
+    };
+    let mut study = epri::simulate_spectral(&phantom, &options, &spectral, task).map_err(|error| error.to_string())?;
+    study.measured.facts.field_of_view_mm = Some(0.5 * SPECTRAL_EXTENT_MM);
+    Ok(study)
 }
 
 /// Simulates pulse oximetry of a phantom after inversions.

@@ -51,6 +51,13 @@ pub enum Measured {
         /// Standard deviation of the noise as a fraction of the largest sample.
         noise_fraction: f64,
     },
+    /// Continuous-wave projections of a slice under gradients of several sizes.
+    Spectra {
+        /// Width of the line of each part in turn, mT.
+        linewidths_mt: &'static [f64],
+        /// Standard deviation of the noise as a fraction of the largest sample.
+        noise_fraction: f64,
+    },
     /// Pulse projections at several delays after an inversion.
     Oxygen {
         /// Signal-to-noise ratio of a voxel in the fully recovered image.
@@ -60,6 +67,9 @@ pub enum Measured {
 
 /// Image of the Discovery STE's studies, voxels along x, y, z.
 const STE_SIZE: Option<[usize; 3]> = Some([256, 256, 47]);
+
+/// Widths of the lines of the vials, mT.
+const VIAL_LINEWIDTHS_MT: [f64; 6] = [0.1, 0.15, 0.2, 0.12, 0.18, 0.25];
 
 const fn ste(title: &'static str, phantom: &'static str, counts: f64, attenuation: bool, background_fraction: f64) -> BuiltIn {
     let scanner = "discovery-ste";
@@ -85,7 +95,7 @@ const fn epri(title: &'static str, phantom: &'static str, noise_fraction: f64) -
 }
 
 /// Built-in studies. The first one is the default, the last one the smallest.
-pub const BUILT_IN: [BuiltIn; 14] = [
+pub const BUILT_IN: [BuiltIn; 15] = [
     ste("NEMA image quality 2001, Discovery STE", "nema-iq-2001", 1e8, false, 0.0),
     ste("NEMA image quality 2001 with attenuation and scatter", "nema-iq-2001", 1e8, true, 0.3),
     ste("NEMA image quality 2018 (six hot spheres)", "nema-iq-2018", 1e8, false, 0.0),
@@ -99,6 +109,11 @@ pub const BUILT_IN: [BuiltIn; 14] = [
     epri("EPRI: bottle, 208 projections", "bottle", 0.0),
     epri("EPRI: tubes, 208 projections with noise", "tubes", 0.005),
     BuiltIn { title: "Oxygen: tumour-like", phantom: "tumour", measured: Measured::Oxygen { snr: 50.0 } },
+    BuiltIn {
+        title: "Spectra: six vials",
+        phantom: "vials",
+        measured: Measured::Spectra { linewidths_mt: &VIAL_LINEWIDTHS_MT, noise_fraction: 0.005 },
+    },
     ring("small", "Small cylinder, small ring", "cylinder", 2e6),
 ];
 

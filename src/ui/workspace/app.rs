@@ -33,6 +33,7 @@ use crate::ui::plots::model::state::ModelState;
 use crate::ui::plots::plot_options::{PlotKind, PlotOptions, ProfileCurves};
 use crate::ui::plots::profile::{ProfileCache, ProfileInput, peak_line};
 use crate::ui::plots::recovery::state::RecoveryState;
+use crate::ui::plots::spectrum::state::SpectraState;
 use crate::ui::rois::document::Document;
 use crate::ui::rois::measured::DifferenceTable;
 use crate::ui::rois::state::RoiState;
@@ -98,6 +99,7 @@ pub struct App {
     /// Lesions of the displayed image.
     pub(super) lesions: LesionState,
     pub(super) recovery: RecoveryState,
+    pub(super) spectra: SpectraState,
     /// Number of the second image on the graphics adapter.
     pub(super) uploaded_layer: Option<u64>,
     /// Chooser of a series, if it is open.
@@ -206,6 +208,7 @@ impl App {
             layer: LayerState::default(),
             lesions: LesionState::default(),
             recovery: RecoveryState::default(),
+            spectra: SpectraState::default(),
             uploaded_layer: None,
             series_chooser: None,
             profile: ProfileCache::default(),

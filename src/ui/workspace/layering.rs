@@ -8,7 +8,7 @@ use crate::data::{AttenuationMap, ImageSpace, Modality, Notice, Placement, Serie
 use crate::render::{Palette, VolumeSlot};
 use crate::session::{Control, DeviationUpdate};
 use crate::ui::layer::action::LayerAction;
-use crate::ui::layer::oxygen_map::OxygenMap;
+use crate::ui::layer::run_map::RunMap;
 use crate::ui::layer::second_image::{SavedLayer, SecondImage};
 use crate::ui::slices::slice_paint;
 use crate::ui::widgets::format;
@@ -23,17 +23,13 @@ impl App {
                 self.layer.clear();
                 self.layer.shows_deviation = true;
             }
-            LayerAction::ShowOxygen(map) => {
-                if self.layer.image.as_ref().is_some_and(|image| image.oxygen.is_none()) {
-                    self.layer.clear();
-                }
-                self.layer.cancel();
-                self.layer.oxygen = map;
-            }
+            LayerAction::ShowOxygen(map) => self.layer.show_map(RunMap::Oxygen(map)),
+            LayerAction::ShowLine(map) => self.layer.show_map(RunMap::Line(map)),
+            LayerAction::FitLines(settings) => self.spectra.set_settings(settings),
             LayerAction::CancelLoading => self.layer.cancel(),
             LayerAction::Remove => {
                 self.layer.clear();
-                self.layer.oxygen = OxygenMap::Signal;
+                self.layer.show_no_map();
                 self.runs.active_mut().colouring.auto_palette = true;
             }
             LayerAction::Confirm => self.with_layer(|image| image.is_confirmed = true),
@@ -87,12 +83,15 @@ impl App {
         }
     }
 
-    /// Shows the chosen map of pulse oximetry of the displayed run.
-    pub(super) fn follow_oxygen(&mut self) {
+    /// Shows the chosen map of the displayed run: of pulse oximetry, or of the lines of its spectra.
+    pub(super) fn follow_map(&mut self) {
         let run = self.runs.active();
+        let (oxygen, line) = (self.layer.oxygen, self.layer.line);
+        let of_oxygen = |(rate, images)| Some((RunMap::Oxygen(oxygen), oxygen.name(rate), oxygen.of(images)?));
+        let of_line = |images| Some((RunMap::Line(line), line.name(), line.of(images)?));
+        let wanted = run.live.oxygen_maps().and_then(of_oxygen).or_else(|| self.spectra.images().and_then(of_line));
         // An earlier image is shown without the map of all.
-        let maps = run.live.oxygen_maps().filter(|_| !run.shown.is_past());
-        self.layer.follow_oxygen(maps);
+        self.layer.follow_map(wanted.filter(|_| !run.shown.is_past()));
     }
 
     fn with_layer(&mut self, change: impl FnOnce(&mut SecondImage)) {

@@ -19,6 +19,7 @@ pub mod receive;
 mod recovery;
 mod series_chooser;
 pub mod simulation;
+mod spectra;
 pub mod status;
 mod tables;
 pub mod wake;

@@ -124,6 +124,7 @@ impl App {
         self.keep_fitting_tubes(ctx, tubes);
         if !is_the_same {
             self.layer.clear();
+            self.spectra.clear();
             self.reset_for_study(ctx);
         }
         // Another map of the same study.

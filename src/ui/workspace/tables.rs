@@ -19,6 +19,7 @@ use crate::ui::plots::plot_options::PlotKind;
 use crate::ui::plots::plots_view::{KeptCurves, PlotsView};
 use crate::ui::plots::race_panel::race_panel_ui;
 use crate::ui::plots::recovery::recovery_panel::recovery_ui;
+use crate::ui::plots::spectrum::spectrum_panel::spectrum_ui;
 use crate::ui::plots::stage_panel::stage_panel_ui;
 use crate::ui::plots::{BottomTab, TabsOf};
 use crate::ui::rois::roi_panel::roi_ui;
@@ -95,7 +96,17 @@ impl App {
             self.rois.document.rois.iter().filter(|roi| roi.role == RoiRole::Hot).count() >= SPHERE_DIAMETERS_MM.len();
         let is_image = self.study.images().is_some();
         let is_oximetry = self.study.oximetry().is_some();
-        TabsOf { is_sweep, is_oximetry, is_list, is_sinogram: counts.is_some(), is_image, has_hot_spheres, has_tubes }
+        let has_spectra = self.spectra.has_spectra();
+        TabsOf {
+            is_sweep,
+            is_oximetry,
+            has_spectra,
+            is_list,
+            is_sinogram: counts.is_some(),
+            is_image,
+            has_hot_spheres,
+            has_tubes,
+        }
     }
 
     fn plots_view(&self) -> PlotsView<'_> {
@@ -168,6 +179,9 @@ impl App {
                 };
                 summed(actions, Action::Layer, |actions| oxygen_ui(&view, ui, actions));
             }),
+            BottomTab::Spectrum => {
+                summed(actions, Action::Layer, |actions| spectrum_ui(&self.spectrum_view(), ui, actions));
+            }
             BottomTab::Tube => match self.study.tubes() {
                 Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),
                 None => _ = ui.label(egui::RichText::new(NO_TUBES_YET).weak()),

@@ -123,10 +123,10 @@ impl OpenSweep {
         self.whole().look(|sweep| sweep.space)
     }
 
-    /// Returns true for continuous-wave data of a file without the reference spectrum.
+    /// Returns true for continuous-wave data of a file without the reference spectrum that they need: a spectrum in each voxel needs none.
     pub fn lacks_reference(&self) -> bool {
         let lacks = |sweep: &Sweep| matches!(sweep.kind, data::SweepKind::ContinuousWave { reference: None, .. });
-        self.files.is_some() && self.whole().look(lacks)
+        self.files.is_some() && self.whole().look(|sweep| lacks(sweep) && !sweep.separates_spectra())
     }
 
     /// Returns true if runs reconstruct a replay.

@@ -9,6 +9,7 @@ use crate::data::Volume;
 use crate::io::check_image_unit;
 use crate::measure::oximetry::MASK_FRACTION;
 use crate::plan::{ImageKind, OximetryRecord, Provenance};
+use crate::ui::layer::run_map::RunMap;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::app::App;
@@ -28,7 +29,11 @@ impl App {
             return Err("there is no image to save yet".to_owned());
         };
         let map = self.covering_map();
-        let is_map = map.is_some();
+        let line_map = self.covering_line_map();
+        let is_map = map.is_some() || line_map.is_some();
+        if let Some((of_map, making)) = line_map {
+            (volume, provenance) = (of_map, making);
+        }
         if let Some((of_map, oximetry)) = map {
             volume = of_map;
             provenance.data.title = self.study.open.as_ref().map_or_else(String::new, |open| open.title().to_owned());
@@ -59,7 +64,7 @@ impl App {
 
     /// Returns the map of pulse oximetry that hides the displayed image, and its making.
     fn covering_map(&self) -> Option<(Arc<Volume>, OximetryRecord)> {
-        let map = self.drawn_layer().filter(|image| image.hides())?.oxygen?;
+        let RunMap::Oxygen(map) = self.drawn_layer().filter(|image| image.hides())?.map? else { return None };
         let (live, open) = (&self.run().live, self.study.oximetry()?);
         let update = live.oxygen.as_ref()?;
         let times_us: Vec<f64> = open.series.times_us.iter().take(update.num_images).copied().collect();

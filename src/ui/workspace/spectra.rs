@@ -1,0 +1,85 @@
+//! Spectra of the active run: requests, fits, and the content of their tab.
+
+use std::sync::Arc;
+
+use egui::Context;
+
+use super::app::App;
+use super::panes::pane::Pane;
+use super::wake::waker;
+use crate::data::Volume;
+use crate::plan::{ImageKind, LinewidthRecord, Provenance};
+use crate::remote::Remote;
+use crate::session::Control;
+use crate::ui::layer::line_map::{LineImages, LineMap};
+use crate::ui::layer::run_map::RunMap;
+use crate::ui::plots::BottomTab;
+use crate::ui::plots::spectrum::spectrum_panel::SpectrumView;
+use crate::ui::plots::spectrum::state::Next;
+use crate::ui::study::open::open_study::OpenStudy;
+
+impl App {
+    /// Follows the active run: its tab appears with its first spectra, and while the tab or a map is displayed the newest spectra are
+    /// requested and fitted.
+    pub(super) fn follow_spectra(&mut self, ctx: &Context) {
+        let live = &self.runs.active().live;
+        self.spectra.begin_run(live.run);
+        if let Some(info) = &live.info {
+            let is_new = self.spectra.set_axis(info.job.spectral_axis());
+            if is_new {
+                self.panes.show(Pane::Table(BottomTab::Spectrum));
+            }
+        }
+        self.spectra.follow(waker(ctx));
+        let live = &self.runs.active().live;
+        let is_displayed = self.panes.is_drawn(Pane::Table(BottomTab::Spectrum)) || self.layer.line != LineMap::Signal;
+        // (The spectra of a remote run stay on its host.)
+        let Some(last) = live.last.as_ref().filter(|_| is_displayed && self.remote.is_none() && live.in_memory().is_some())
+        else {
+            return;
+        };
+        match self.spectra.next(last.subiteration, live.is_running()) {
+            Next::None => {}
+            Next::Now => _ = self.session.send(Control::ReadCoupledImages),
+            Next::After(pause) => ctx.request_repaint_after(pause),
+        }
+    }
+
+    /// Takes the spectra of the active run, which are those of its newest iterate.
+    pub(super) fn receive_spectra(&mut self, samples: Vec<Volume>) {
+        let steps = self.runs.active().live.last.as_ref().map_or(0, |last| last.subiteration);
+        self.spectra.receive(samples, steps);
+    }
+
+    /// Returns the maps of the newest lines.
+    pub fn line_images(&self) -> Option<&LineImages> {
+        self.spectra.images()
+    }
+
+    /// Returns the content of the tab.
+    pub(super) fn spectrum_view(&self) -> SpectrumView<'_> {
+        SpectrumView {
+            state: &self.spectra,
+            map: self.layer.line,
+            crosshair_mm: self.slices.view.crosshair_mm,
+            axes: self.study.axes(),
+            remote_host: self.remote.as_ref().map(Remote::host),
+        }
+    }
+
+    /// Returns the map of lines that hides the displayed image, and its provenance.
+    pub(super) fn covering_line_map(&self) -> Option<(Arc<Volume>, Provenance)> {
+        let RunMap::Line(map) = self.drawn_layer().filter(|image| image.hides())?.map? else { return None };
+        let (settings, steps) = self.spectra.fitted()?;
+        let provenance = self.run().live.provenance(steps, None)?;
+        let title = self.study.open.as_ref().map_or("", OpenStudy::title);
+        let record = LinewidthRecord {
+            image: format!("{title}, iteration {steps}"),
+            line: settings.line,
+            mask_fraction: settings.mask_fraction,
+            calibration: settings.calibration.filter(|_| map == LineMap::Po2).cloned(),
+        };
+        let provenance = Provenance { made: ImageKind::Linewidth, linewidth: Some(record), ..provenance };
+        Some((Arc::clone(map.of(self.spectra.images()?)?), provenance))
+    }
+}
