@@ -15,6 +15,13 @@ pub enum LayerAction {
     ShowDeviation,
     /// Covers the displayed image with a map of pulse oximetry.
     ShowOxygen(OxygenMap),
+    /// Shows the image of a radical of the run, numbered from 0, with this opacity over that of the first.
+    ShowRadical {
+        /// Number.
+        index: usize,
+        /// Opacity.
+        opacity: f32,
+    },
     /// Gives up reading it.
     CancelLoading,
     /// Removes it.

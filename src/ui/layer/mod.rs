@@ -3,5 +3,6 @@
 pub mod action;
 pub mod layer_panel;
 pub mod oxygen_map;
+pub mod radical_panel;
 pub mod second_image;
 pub mod state;

@@ -57,6 +57,15 @@ impl LayerOrder {
     }
 }
 
+/// Map or image of a run that covers its displayed image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunMap {
+    /// Map of pulse oximetry.
+    Oxygen(OxygenMap),
+    /// Image of a radical, numbered from 0; the first is the displayed one.
+    Radical(usize),
+}
+
 /// Display of the second image.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Display {
@@ -114,6 +123,8 @@ pub struct SecondImage {
     pub is_deviation: bool,
     /// Map of pulse oximetry, if it is one.
     pub oxygen: Option<OxygenMap>,
+    /// Number of the radical whose image it is, if it is one of the run.
+    pub radical: Option<usize>,
     /// Kind, names and position, without the image.
     pub series: ImageSeries,
     /// The image.
@@ -149,6 +160,7 @@ impl SecondImage {
             is_attenuation,
             is_deviation,
             oxygen: None,
+            radical: None,
             series,
             volume,
             display,
@@ -191,9 +203,25 @@ impl SecondImage {
         of_map
     }
 
+    /// Returns the image of another radical of the run than the displayed one, which it hides or covers.
+    pub fn of_radical(index: usize, name: &str, volume: Arc<Volume>) -> Self {
+        let series = ImageSeries { modality: Modality::Other(name.to_owned()), ..ImageSeries::unnamed(Vec::new(), 1) };
+        let mut of_image = Self::new(Path::new(name), series, CompactVolume::new(volume), None);
+        let [_, high] = of_image.volume.range;
+        let colouring = ColourScale { auto_palette: false, ..ColourScale::automatic(Palette::HotIron) };
+        (of_image.radical, of_image.display.opacity) = (Some(index), 1.0);
+        of_image.display.colouring = ColourScale { window: [0.0, high.max(f32::MIN_POSITIVE)], ..colouring };
+        of_image
+    }
+
+    /// Returns which map of the run it is, if it is one.
+    pub fn map(&self) -> Option<RunMap> {
+        self.oxygen.map(RunMap::Oxygen).or(self.radical.map(RunMap::Radical))
+    }
+
     /// Returns true if it was computed from the run of the displayed image, on whose voxels it lies.
     pub fn is_of_run(&self) -> bool {
-        self.is_deviation || self.oxygen.is_some()
+        self.is_deviation || self.map().is_some()
     }
 
     /// Returns true if it hides the displayed image.

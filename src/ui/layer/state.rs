@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::oxygen_map::OxygenMap;
-use super::second_image::{Display, Registration, SavedLayer, SecondImage, file_name};
+use super::second_image::{Display, LayerOrder, Registration, RunMap, SavedLayer, SecondImage, file_name};
 use crate::data::{
     AttenuationMap, CompactValues, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, RelaxationRate, Roi,
     RunId, SeriesNames, Volume,
@@ -48,14 +48,20 @@ pub struct LayerState {
     requested_deviation: Option<DeviationKey>,
     /// Chosen map of a study of pulse oximetry.
     pub oxygen: OxygenMap,
-    /// Display of each of its maps that was shown before.
-    oxygen_displays: Vec<(OxygenMap, Display)>,
+    /// Number of the chosen radical of a run with several; 0 = the displayed image.
+    pub radical: usize,
+    /// Opacity of a radical that was not shown before.
+    radical_opacity: f32,
+    /// Run whose images of all radicals were requested and have not arrived.
+    requested_radicals: Option<RunId>,
+    /// Display of each map of a run that was shown before.
+    displays: Vec<(RunMap, Display)>,
 }
 
 impl LayerState {
     /// Starts reading the first image of a file or a series; calls `wake` at its end.
     pub fn start(&mut self, path: &Path, wake: impl FnOnce() + Send + 'static) {
-        (self.shows_deviation, self.requested_deviation, self.oxygen) = (false, None, OxygenMap::Signal);
+        (self.shows_deviation, self.requested_deviation, self.oxygen, self.radical) = (false, None, OxygenMap::Signal, 0);
         let of = path.to_owned();
         let read = move |_: &_| {
             let (mut series, notices) = read_images(&of, ImageChoice::Number(1))?;
@@ -95,24 +101,46 @@ impl LayerState {
     /// Shows the chosen map of pulse oximetry of the displayed run over its image; without maps, or for the image alone, none. A second
     /// image of another kind stays.
     pub fn follow_oxygen(&mut self, run: Option<(RelaxationRate, &OxygenImages)>) {
-        if self.loading.is_some() || self.image.as_ref().is_some_and(|image| image.oxygen.is_none()) {
+        let map = self.oxygen;
+        let wanted = run.and_then(|(rate, images)| Some((rate, map.of(images)?)));
+        let of = |rate| move |volume| SecondImage::of_oxygen(map, rate, volume);
+        self.follow(RunMap::Oxygen(map), wanted.map(|(rate, volume)| (volume, of(rate))));
+    }
+
+    /// Shows the chosen radical of the displayed run over its image, which is that of the first; for the first, or before its image has
+    /// arrived, none. A second image of another kind stays.
+    pub fn follow_radical(&mut self, names: &[String], images: &[Arc<Volume>]) {
+        let (index, opacity) = (self.radical, self.radical_opacity);
+        let wanted = names.get(index).zip(images.get(index)).filter(|_| index > 0);
+        let of = |name| {
+            move |volume| {
+                let mut image = SecondImage::of_radical(index, name, volume);
+                image.display.opacity = opacity;
+                image
+            }
+        };
+        self.follow(RunMap::Radical(index), wanted.map(|(name, volume)| (volume, of(name))));
+    }
+
+    /// Shows a map over the displayed image, or none; it is drawn as the last one of its kind.
+    fn follow(&mut self, map: RunMap, wanted: Option<(&Arc<Volume>, impl FnOnce(Arc<Volume>) -> SecondImage)>) {
+        if self.loading.is_some() || self.image.as_ref().is_some_and(|image| image.map().is_none()) {
             return;
         }
-        let wanted = run.and_then(|(rate, images)| Some((rate, self.oxygen.of(images)?)));
-        let is_shown = |image: &SecondImage| match (image.volume.values(), wanted) {
-            (CompactValues::Float(shown), Some((_, volume))) => image.oxygen == Some(self.oxygen) && Arc::ptr_eq(shown, volume),
+        let is_shown = |image: &SecondImage| match (image.volume.values(), &wanted) {
+            (CompactValues::Float(shown), Some((volume, _))) => image.map() == Some(map) && Arc::ptr_eq(shown, volume),
             _ => false,
         };
         if self.image.as_ref().map_or(wanted.is_none(), is_shown) {
             return;
         }
-        if let Some((map, before)) = self.image.take().and_then(|image| Some((image.oxygen?, image.display))) {
-            self.oxygen_displays.retain(|(of, _)| *of != map);
-            self.oxygen_displays.push((map, before));
+        if let Some((map, before)) = self.image.take().and_then(|image| Some((image.map()?, image.display))) {
+            self.displays.retain(|(of, _)| *of != map);
+            self.displays.push((map, before));
         }
-        self.image = wanted.map(|(rate, volume)| {
-            let mut image = SecondImage::of_oxygen(self.oxygen, rate, Arc::clone(volume));
-            if let Some((_, before)) = self.oxygen_displays.iter().find(|(of, _)| *of == self.oxygen) {
+        self.image = wanted.map(|(volume, make)| {
+            let mut image = make(Arc::clone(volume));
+            if let Some((_, before)) = self.displays.iter().find(|(of, _)| *of == map) {
                 let automatic = std::mem::replace(&mut image.display, before.clone()).colouring.window;
                 let colouring = &mut image.display.colouring;
                 colouring.window = if colouring.auto_window { automatic } else { colouring.window };
@@ -120,6 +148,29 @@ impl LayerState {
             image
         });
         self.generation += 1;
+    }
+
+    /// Chooses the radical that is shown, and its opacity over the image of the first.
+    pub fn show_radical(&mut self, index: usize, opacity: f32) {
+        if self.image.as_ref().is_some_and(|image| image.map().is_none()) {
+            self.clear();
+        }
+        self.cancel();
+        (self.radical, self.radical_opacity) = (index, opacity);
+        let is_of = |map: &RunMap| *map == RunMap::Radical(index);
+        let shown = self.image.iter_mut().filter(|image| image.map().as_ref().is_some_and(is_of)).map(|image| &mut image.display);
+        let before = self.displays.iter_mut().filter(|(map, _)| is_of(map)).map(|(_, display)| display);
+        shown.chain(before).for_each(|display| (display.order, display.opacity) = (LayerOrder::Above, opacity));
+    }
+
+    /// Returns true if the images of all radicals of a run are wanted, and none are on their way.
+    pub fn requests_radicals(&mut self, run: RunId) -> bool {
+        self.radical > 0 && self.requested_radicals.replace(run) != Some(run)
+    }
+
+    /// Ends the wait for images of radicals.
+    pub fn received_radicals(&mut self) {
+        self.requested_radicals = None;
     }
 
     /// Takes another display of the second image. A changed window no longer follows the image.

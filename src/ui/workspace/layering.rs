@@ -4,7 +4,7 @@ use egui::Context;
 
 use super::app::App;
 use super::series_chooser::SeriesUse;
-use crate::data::{AttenuationMap, ImageSpace, Modality, Notice, Placement, SeriesNames};
+use crate::data::{AttenuationMap, ImageSpace, Modality, Notice, Placement, RunId, SeriesNames, Volume};
 use crate::render::{Palette, VolumeSlot};
 use crate::session::{Control, DeviationUpdate};
 use crate::ui::layer::action::LayerAction;
@@ -30,6 +30,7 @@ impl App {
                 self.layer.cancel();
                 self.layer.oxygen = map;
             }
+            LayerAction::ShowRadical { index, opacity } => self.layer.show_radical(index, opacity),
             LayerAction::CancelLoading => self.layer.cancel(),
             LayerAction::Remove => {
                 self.layer.clear();
@@ -87,12 +88,40 @@ impl App {
         }
     }
 
-    /// Shows the chosen map of pulse oximetry of the displayed run.
-    pub(super) fn follow_oxygen(&mut self) {
+    /// Shows the chosen map of pulse oximetry, or the chosen radical, of the displayed run.
+    pub(super) fn follow_maps(&mut self) {
         let run = self.runs.active();
-        // An earlier image is shown without the map of all.
-        let maps = run.live.oxygen_maps().filter(|_| !run.shown.is_past());
-        self.layer.follow_oxygen(maps);
+        let names = run.live.radical_names();
+        if names.is_empty() {
+            // An earlier image is shown without the map of all.
+            let maps = run.live.oxygen_maps().filter(|_| !run.shown.is_past());
+            return self.layer.follow_oxygen(maps);
+        }
+        let images = run.live.radicals.as_ref().filter(|_| !run.shown.is_past());
+        self.layer.follow_radical(&names, images.map_or(&[], |radicals| &radicals.images));
+    }
+
+    /// Requests the images of all radicals after each iterate where another than the first is shown. One request is on its way at a time.
+    pub(super) fn request_radicals(&mut self) {
+        let live = &self.runs.active().live;
+        let Some(last) = live.last.as_ref().filter(|_| live.in_memory().is_some() && !live.radical_names().is_empty()) else {
+            return;
+        };
+        let is_old = live.radicals.as_ref().is_none_or(|radicals| radicals.subiteration != last.subiteration);
+        if is_old && self.layer.requests_radicals(live.run) {
+            self.session.send(Control::ReadCoupledImages);
+        }
+    }
+
+    /// Takes the images of all radicals of a run, and writes them if that was requested.
+    pub(super) fn receive_radicals(&mut self, ctx: &Context, run: RunId, images: Vec<Volume>) {
+        self.layer.received_radicals();
+        let Some(view) = self.runs.of_mut(run).filter(|view| !view.live.radical_names().is_empty()) else { return };
+        view.live.take_radicals(images);
+        let file = view.live.radicals_file.take().filter(|_| self.runs.active().live.run == run);
+        if let Some(path) = file {
+            self.write_radicals(ctx, &path);
+        }
     }
 
     fn with_layer(&mut self, change: impl FnOnce(&mut SecondImage)) {

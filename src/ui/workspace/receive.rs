@@ -44,7 +44,8 @@ impl App {
         self.receive_feed(ctx);
         self.receive_events(ctx);
         self.request_deviation();
-        self.follow_oxygen();
+        self.request_radicals();
+        self.follow_maps();
         while let Some(frame) = self.session.take_frame() {
             self.receive_frame(frame);
         }
@@ -110,7 +111,8 @@ impl App {
                 EventKind::Started(info) => self.take_simulations_of_run(&info),
                 EventKind::RuleMet(text) => self.notify(ctx, Notice::info(text)),
                 EventKind::Deviation(update) => self.receive_deviation(update),
-                EventKind::CoupledImages(_) | EventKind::Oxygen(_) => {}
+                EventKind::CoupledImages(images) => self.receive_radicals(ctx, event.run, images),
+                EventKind::Oxygen(_) => {}
                 EventKind::Failed(problem) => self.notify(ctx, Notice::error(problem.text)),
                 _ => {}
             }
