@@ -54,7 +54,7 @@ fn images_of_all_radicals_are_read_during_a_run_and_at_its_end() {
     assert_eq!(watcher.shown.as_ref().unwrap().volume.as_slice(), images[0].as_slice());
     for ((image, expected), name) in images.iter().zip(AMOUNTS).zip(NAMES) {
         println!("{name}: {:.2} of {expected}", amount(image));
-        assert!((amount(image) / expected - 1.0).abs() < 0.05, "{name}: {} of {expected}", amount(image));
+        assert!((amount(image) / expected - 1.0).abs() < 0.1, "{name}: {} of {expected}", amount(image));
     }
 }
 

@@ -71,6 +71,7 @@ fn each_radical_has_an_image_that_is_chosen_measured_and_saved() {
     let (projections, spectra) = write(folder.path());
     let Some(mut harness) = opened(&projections) else { return };
     spectra.iter().for_each(|spectrum| add(&mut harness, spectrum));
+    click(&mut harness, "Regions");
     click(&mut harness, "Add sphere");
     click(&mut harness, "Start");
     wait_to_see(&mut harness, "the choice", |harness| has(harness, "tam + tempo"));
@@ -83,14 +84,14 @@ fn each_radical_has_an_image_that_is_chosen_measured_and_saved() {
     });
     let images = harness.state().live().radicals.clone().unwrap().images;
     for (image, expected) in images.iter().zip(AMOUNTS) {
-        assert!((amount(image) / expected - 1.0).abs() < 0.05, "{} of {expected}", amount(image));
+        assert!((amount(image) / expected - 1.0).abs() < 0.1, "{} of {expected}", amount(image));
     }
     assert_eq!(harness.state().shown().volume().unwrap().as_slice(), images[0].as_slice());
     // The regions are measured in both, and each column has its radical.
     harness.get_by_label("Regions in the image of tam");
     let numbers = harness.state().second_image().unwrap();
     assert_eq!(numbers.display.opacity, 1.0);
-    assert!(harness.query_by_label_contains("tempo of sphere").is_some());
+    assert!(harness.query_by_label_contains("tempo of ").is_some());
     // Both at once, and back.
     click(&mut harness, "tam + tempo");
     assert_eq!(harness.state().second_image().unwrap().display.opacity, 0.5);
