@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::io::formats::Format;
+use crate::io::formats::{FileKind, Format};
 
 /// Returns the files of a write to `path`: the file and the data file of a header.
 pub fn files_written(path: &Path) -> Vec<PathBuf> {
@@ -36,6 +36,17 @@ pub fn identity(path: &Path) -> PathBuf {
         Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
     };
     fs::canonicalize(path).ok().or_else(of_parent).unwrap_or_else(|| path.to_owned())
+}
+
+/// Returns the path with a text before its ending, also for the double ending .nii.gz.
+pub fn before_ending(path: &Path, what: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let of_a_kind = name.strip_prefix(FileKind::stem(path).as_str()).filter(|_| FileKind::of(path).is_some());
+    // Names of other files (a table of lines, a report) have one ending.
+    let other = path.extension().map(|ending| format!(".{}", ending.to_string_lossy()));
+    let ending = of_a_kind.map_or(other.unwrap_or_default(), str::to_owned);
+    let (stem, ending) = name.split_at(name.len() - ending.len());
+    path.with_file_name(format!("{stem}{what}{ending}"))
 }
 
 #[cfg(test)]

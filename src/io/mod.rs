@@ -48,7 +48,7 @@ pub use epri::follow::{SweepFollower, SweepUpdate};
 pub use error::{
     DicomProblem, EventProblem, Excess, FormProblem, IoError, Mismatch, PetsirdProblem, RegionProblem, RoiProblem, Unsupported,
 };
-pub use files::{files_read, files_written, header_of, identity};
+pub use files::{before_ending, files_read, files_written, header_of, identity};
 pub use foreign::foreign;
 pub use formats::FileKind;
 pub use images::description::{ImageDescription, filter_width};

@@ -81,8 +81,8 @@ pub use projector::system::System;
 pub use provenance::algorithm::{AlgorithmRecord, AscentRecord, EmRecord, FbpRecord, ObjectiveRecord, TuningSpan};
 pub use provenance::{
     AccumulationSpan, ContentFingerprint, CorrectionRecord, DataRecord, DeviceRecord, FrameRecord, ImageKind, ImageRecord,
-    LinewidthRecord, MatrixRecord, OximetryRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, SIMULATED, Start,
-    Times, TofRecord,
+    LinewidthRecord, MatrixRecord, OximetryRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, RadicalRecord,
+    SIMULATED, Start, Times, TofRecord,
 };
 pub use setup::events::{EVENTS_PROJECTOR, rays_of_a_pair};
 pub use setup::prepared::Prepared;

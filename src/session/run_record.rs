@@ -10,7 +10,7 @@ use crate::operator::Accumulation;
 use crate::plan::{
     AUTO, AccumulationSpan, AlgorithmChoice, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord,
     EmRecord, FbpRecord, FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, Progress, ProjectorRecord,
-    Provenance, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use, rays_of_a_pair,
+    Provenance, RadicalRecord, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use, rays_of_a_pair,
 };
 use crate::recon::{AscentReport, Explained, RaceReport};
 
@@ -143,6 +143,7 @@ impl RunRecord {
         provenance.stopped_by = self.rules.iter().find(|(step, _)| *step == subiteration).map(|(_, rule)| rule.clone());
         provenance.post_filter_fwhm_mm = post_filter_fwhm_mm;
         provenance.algorithm = Some(self.algorithm_record(subiteration));
+        provenance.radical = RadicalRecord::first(settings.radicals.iter().map(|radical| radical.name.clone()).collect());
         if let Some(counts) = measured.counts() {
             provenance.corrections = Some(CorrectionRecord::new(origin, counts));
             // A tube is one path.

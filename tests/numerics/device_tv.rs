@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use tomoscope::algebra::Host;
+use tomoscope::algebra::{Backend as _, Host, Image};
 use tomoscope::coded::Coded as _;
 use tomoscope::data::{Radical, Sweep, SweepKind, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::{grid_about_zero, padded_size};
+use tomoscope::operator::{KernelSpectrum, grid_about_zero, padded_size};
 use tomoscope::plan::choose_device;
-use tomoscope::recon::{Algorithm, ReconError, TotalVariation, TotalVariationKernels, TvImages, TvSettings};
+use tomoscope::recon::{Algorithm, ReconError, SweepModel, TotalVariation, TotalVariationKernels, TvImages, TvSettings};
 use tomoscope::task::Task;
 
 #[cfg(feature = "cuda")]
@@ -117,6 +117,43 @@ fn images_through_wgpu_equal_those_of_the_host() {
         }
     }
     assert_eq!(num_refused, 6);
+}
+
+/// A*A of images of noise.
+fn convolved<B: TotalVariationKernels>(mut backend: B, spectrum: &KernelSpectrum<f32>, len: usize) -> Vec<f32> {
+    let noise: Vec<f32> = (0..len).map(|i| ((i as f32 + 1.0) * 1.7).sin()).collect();
+    let mut coupling = backend.coupling(spectrum.clone()).unwrap();
+    let (images, mut result) = (backend.upload::<Image>(Arc::new(noise)).unwrap(), backend.zeros::<Image>(len).unwrap());
+    backend.convolve(&mut coupling, &images, &mut result).unwrap();
+    backend.read(&result, <[f32]>::to_vec).unwrap()
+}
+
+#[test]
+fn coupled_convolutions_through_wgpu_equal_those_of_the_host() {
+    // Transforms of 2, 3, 4 and 5 along each axis.
+    for (size, num_radicals) in [([7, 6, 1], 3), ([45, 31, 1], 2), ([5, 6, 7], 8), ([8, 5, 5], 2)] {
+        let grid = grid_about_zero(size, [0.4, 0.4, 0.4]).unwrap();
+        let salts = [2.1, 3.3, 4.7, 5.3, 6.1, 7.9, 8.7, 9.1];
+        let of_noise = |salt: &f64| radical(&sweep_of_noise(true, 256, *salt), "");
+        let radicals: Vec<Radical> = salts[..num_radicals].iter().map(of_noise).collect();
+        let model = SweepModel::new(&sweep_of_noise(size[2] == 1, 256, 3.7), &radicals, &grid, 1e-9).unwrap();
+        let spectrum = KernelSpectrum::new(size, num_radicals, |m, j| model.kernel(m, j));
+        let len = num_radicals * grid.num_voxels();
+        let expected = convolved(Host, &spectrum, len);
+        for (name, backend) in backends() {
+            let bytes = 8 * num_radicals * padded_size(size).iter().product::<usize>();
+            if name == "short buffers" && bytes > 128 << 10 {
+                continue;
+            }
+            let found = convolved(backend, &spectrum, len);
+            let of_image = |values: &[f32], image: usize| values[image * grid.num_voxels()..][..grid.num_voxels()].to_vec();
+            for image in 0..num_radicals {
+                let error = relative(&of_image(&found, image), &of_image(&expected, image));
+                println!("{name} {size:?}, image {image} of {num_radicals}: {error:.1e}");
+                assert!(error <= 1e-5, "{name} {size:?}, image {image}: {error}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -9,6 +9,10 @@ mod lists;
 mod makers;
 mod oximetry;
 mod protocol;
+#[path = "../support/radicals.rs"]
+#[allow(dead_code)] // files are for the window
+mod radical_scan;
+mod radicals;
 mod remote;
 mod rooms;
 mod runs;

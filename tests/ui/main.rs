@@ -44,6 +44,10 @@ mod pixels;
 mod profiles;
 mod provenance;
 mod race;
+#[path = "../support/radicals.rs"]
+#[allow(dead_code)] // half of it is for the session
+mod radical_scan;
+mod radicals;
 mod recovery;
 mod regions;
 #[cfg(target_os = "linux")] // names that are not UTF-8

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::shared::options::{TalkOptions, number};
-use crate::cli::shared::paths::{before_ending, file_of};
+use crate::cli::shared::paths::file_of;
 use crate::data::{Origin, OxygenCalibration};
+use crate::io::before_ending;
 use crate::io::formats::Content;
 use crate::measure::spectrum::{Line, MASK_FRACTION};
 use crate::plan::{DataRecord, LinewidthRecord};

@@ -10,10 +10,10 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::{TalkOptions, count, device, not_negative, number, seed};
 use crate::cli::shared::outputs::check_same_grid;
 use crate::cli::shared::parameter_options::{SweepParameterOptions, algorithm_for, check_parameters};
-use crate::cli::shared::paths::{before_ending, file_of};
+use crate::cli::shared::paths::file_of;
 use crate::data::{Origin, OxygenCalibration, RelaxationRate, Volume};
 use crate::io::formats::Content;
-use crate::io::read_volume;
+use crate::io::{before_ending, read_volume};
 use crate::measure::oximetry::MASK_FRACTION;
 use crate::plan::{AlgorithmChoice, DataKind, DataRecord, DeviceChoice, OximetryRecord, POSITIVITY, YES, data_kind_of};
 

@@ -55,8 +55,7 @@ pub struct Source {
 fn source(text: &str) -> Result<Source, String> {
     let expected = || format!("'{text}' is not a radical; use NAME=FILE, with letters, digits, - and _ in the name");
     let (name, file) = text.split_once('=').ok_or_else(expected)?;
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
-    if is_name && !file.is_empty() { Ok(Source { name: name.into(), file: file.into() }) } else { Err(expected()) }
+    if Radical::is_name(name) && !file.is_empty() { Ok(Source { name: name.into(), file: file.into() }) } else { Err(expected()) }
 }
 
 impl EpriOptions {
@@ -65,10 +64,9 @@ impl EpriOptions {
     /// # Errors
     /// Two radicals of one name, an unreadable file.
     pub fn radicals(&self) -> CliResult<Vec<Radical>> {
-        if let Some(twice) =
-            self.sources.iter().enumerate().find(|(i, source)| self.sources[..*i].iter().any(|other| other.name == source.name))
-        {
-            return Err(CliError::arguments(format!("--sources: {} is named twice", twice.1.name)));
+        let names: Vec<&str> = self.sources.iter().map(|source| source.name.as_str()).collect();
+        if let Some(name) = Radical::named_twice(&names) {
+            return Err(CliError::arguments(format!("--sources: {name} is named twice")));
         }
         let radical = |source: &Source| {
             let (spectrum, found) = read_reference(&source.file)?;

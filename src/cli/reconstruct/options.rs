@@ -22,14 +22,14 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::{ProjectorOptions, TalkOptions, calibration, count, positive};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::parameter_options::ParameterOptions;
-use crate::cli::shared::paths::{before_ending, is_numbered, of_frame, of_input};
+use crate::cli::shared::paths::{is_numbered, of_frame, of_input};
 use crate::cli::shared::progress::with_bar;
 use crate::data::{CtSettings, Fingerprint, Frames, MuUnit, Psf, Unit, frame_ms};
 use crate::geometry::Grid;
 use crate::io::list_mode::ListOptions;
 use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
-use crate::io::{PetricFolder, read_pair_study, read_volume};
+use crate::io::{PetricFolder, before_ending, read_pair_study, read_volume};
 use crate::plan::{
     AlgorithmChoice, Cache, DataKind, Job, ListSelection, ResearchSettings, RunSettings, SPECTRAL_SAMPLES, ScanFiles,
     ScanWithNeighbours, SubsetRule, TofSettings, check_basis, data_kind_of, default_list_settings, default_num_iterations,

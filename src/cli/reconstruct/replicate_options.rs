@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::shared::options::positive;
-use crate::cli::shared::paths::before_ending;
 use crate::data::{Roi, RoiSums, ValueScale};
-use crate::io::FileKind;
+use crate::io::{FileKind, before_ending};
 use crate::measure::uncertainty_of_deviation;
 use crate::plan::{REPLICATE_LIMITS, ReplicateSettings};
 use crate::report::{Column, Columns};

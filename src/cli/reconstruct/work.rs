@@ -12,9 +12,10 @@ use super::run_progress::{Progress, Totals, announce};
 use super::uptake::quantity::Quantity;
 use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
-use crate::cli::shared::paths::{before_ending, numbered};
+use crate::cli::shared::paths::numbered;
 use crate::cli::shared::{console, notices};
 use crate::data::{FieldAxis, Notice, Roi, ValueScale, Volume};
+use crate::io::before_ending;
 use crate::io::dicom::SeriesContext;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::nifti::{self, FourthAxis};
@@ -62,6 +63,8 @@ pub(in crate::cli) struct Work<'a> {
     spectra: Option<FieldAxis>,
     /// Names of the radicals that have an image each.
     radicals: Vec<String>,
+    /// Number of the radical whose image is being written.
+    radical: usize,
     /// Receiver of the image of every full iteration, in place of written images.
     observer: Option<Observer<'a>>,
     /// Full iterations of the last observed image.
@@ -107,6 +110,7 @@ impl<'a> Work<'a> {
             last_image: None,
             spectra: job.spectral_axis(),
             radicals: job.settings.radicals.iter().map(|radical| radical.name.clone()).collect(),
+            radical: 0,
             observer: None,
             observed: 0,
         }
@@ -244,7 +248,8 @@ impl<'a> Work<'a> {
             self.write_last(&frame, &self.options.output)?;
             self.write_spectra(&frame, volumes, axis)?;
         }
-        for (index, (name, volume)) in self.radicals.iter().zip(volumes).enumerate() {
+        for (index, (name, volume)) in self.radicals.clone().iter().zip(volumes).enumerate() {
+            self.radical = index;
             let path = before_ending(&self.options.output, &format!("_{name}"));
             let frame = IterateUpdate { volume: Arc::new(volume.clone()), ..frame.clone() };
             match index {
@@ -408,7 +413,8 @@ impl<'a> Work<'a> {
     fn provenance(&self, record: &RunRecord, frame: &IterateUpdate, volume: &Volume, files: &[&Path]) -> Provenance {
         let provenance = record.provenance(frame.id.subiteration, self.target, self.options.post_filter_mm);
         let Quantity { pet, bq_per_ml, .. } = &self.quantity;
-        let provenance = Provenance { calibration_bq_per_ml: *bq_per_ml, pet: pet.clone(), ..provenance };
+        let radical = provenance.radical.clone().map(|radical| radical.numbered(self.radical));
+        let provenance = Provenance { calibration_bq_per_ml: *bq_per_ml, pet: pet.clone(), radical, ..provenance };
         let provenance = provenance.of_image(volume).beside(files.iter().copied()).from_start_image(self.options.init.as_deref());
         if self.options.anonymise { provenance.anonymised() } else { provenance }
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::io::formats::{self, Access, Content, Format};
-use crate::io::{FileKind, IoError, files_written, identity};
+use crate::io::{FileKind, IoError, before_ending, files_written, identity};
 use crate::text::either;
 
 /// Refuses a file to read that does not exist, or is a folder.
@@ -66,17 +66,6 @@ pub fn numbered(path: &Path, iteration: usize) -> PathBuf {
 /// Returns the output of a frame: OUT.ext → OUT_fNNN.ext, also for the double ending .nii.gz.
 pub fn of_frame(path: &Path, number: usize) -> PathBuf {
     before_ending(path, &format!("_f{number:03}"))
-}
-
-/// Returns the path with a text before its ending, also for the double ending .nii.gz.
-pub fn before_ending(path: &Path, what: &str) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let of_a_kind = name.strip_prefix(FileKind::stem(path).as_str()).filter(|_| FileKind::of(path).is_some());
-    // Names of other files (a table of lines, a report) have one ending.
-    let other = path.extension().map(|ending| format!(".{}", ending.to_string_lossy()));
-    let ending = of_a_kind.map_or(other.unwrap_or_default(), str::to_owned);
-    let (stem, ending) = name.split_at(name.len() - ending.len());
-    path.with_file_name(format!("{stem}{what}{ending}"))
 }
 
 /// Returns true if a file is the image of an iteration that is a multiple of `every`.

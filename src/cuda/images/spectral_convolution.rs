@@ -96,7 +96,8 @@ impl Sizes {
         let (of_x, of_y, of_z) = (self.group, self.group * len_x, self.group * len_x * len_y);
         let forward = |stage: Stage| Stage { lines: LinesShape { is_forward: 1, ..stage.lines }, ..stage };
         let inverse = |stage: Stage| Stage { lines: LinesShape { is_inverse: 1, ..stage.lines }, ..stage };
-        let whole = |stage: Stage| Stage { lines: LinesShape { is_forward: 1, has_product: 1, is_inverse: 1, ..stage.lines }, ..stage };
+        let whole =
+            |stage: Stage| Stage { lines: LinesShape { is_forward: 1, has_product: 1, is_inverse: 1, ..stage.lines }, ..stage };
         let [to_x, from_x] = [forward(stage(0, of_x, [nx, len_x], ny * nz)), inverse(stage(0, of_x, [len_x, nx], ny * nz))];
         if len_z == 1 {
             return vec![to_x, whole(stage(1, of_y, [ny, ny], 1)), from_x];

@@ -132,6 +132,18 @@ pub struct Radical {
     pub spectrum: ReferenceSpectrum,
 }
 
+impl Radical {
+    /// Returns true for letters, digits, - and _, which file names can contain.
+    pub fn is_name(name: &str) -> bool {
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_')
+    }
+
+    /// Returns the first name that occurs before.
+    pub fn named_twice<'a>(names: &[&'a str]) -> Option<&'a str> {
+        names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)).map(|(_, name)| *name)
+    }
+}
+
 /// Kind of a projection's samples.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum SweepKind {

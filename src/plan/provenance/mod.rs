@@ -5,6 +5,7 @@ pub mod algorithm;
 mod data;
 mod linewidth;
 mod oximetry;
+mod radical;
 pub mod settings_table;
 
 use std::path::Path;
@@ -18,6 +19,7 @@ use self::data::file_name;
 pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
 pub use self::linewidth::LinewidthRecord;
 pub use self::oximetry::OximetryRecord;
+pub use self::radical::RadicalRecord;
 use crate::data::{
     BasisSettings, Counts, FieldAxis, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TofBins, TubeSet, TubesMade,
     Unit, ValueScale, Volume,
@@ -83,6 +85,9 @@ pub struct Provenance {
     /// Spectra and fit of a map of lines.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub linewidth: Option<LinewidthRecord>,
+    /// Radical of an image, of total variation with spectra of radicals.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub radical: Option<RadicalRecord>,
     /// Magnetic fields of the samples, of an image with a spectrum in each voxel.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spectra: Option<FieldAxis>,
@@ -327,6 +332,7 @@ impl Provenance {
             pet: None,
             oximetry: None,
             linewidth: None,
+            radical: None,
             spectra: None,
             seal: None,
             image,
@@ -446,7 +452,9 @@ impl Provenance {
     pub fn line(&self) -> String {
         let frame = self.data.frame.as_ref().map(FrameRecord::text);
         let oximetry = self.oximetry.as_ref().map(OximetryRecord::text).or(self.linewidth.as_ref().map(LinewidthRecord::text));
-        let made = [self.deviation_text(), frame, self.algorithm.as_ref().map(AlgorithmRecord::text), oximetry, self.position()];
+        let algorithm = self.algorithm.as_ref().map(AlgorithmRecord::text);
+        let made =
+            [self.deviation_text(), frame, algorithm, self.radical.as_ref().map(RadicalRecord::text), oximetry, self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
         parts.extend(self.projector.iter().flat_map(|projector| [projector.name.clone(), projector.accumulation_text()]));
@@ -469,9 +477,10 @@ impl Provenance {
         let program = format!("{} {}", self.program, self.program_version);
         let (position, device) = (self.position(), Some(self.device.name.clone()));
         let oximetry = self.oximetry.as_ref().map(OximetryRecord::text).or(self.linewidth.as_ref().map(LinewidthRecord::text));
-        let made =
-            [self.deviation_text(), filter, frame, Some(algorithm), oximetry, position, calibration, Some(program), device];
-        made.into_iter().flatten().collect::<Vec<_>>().join("; ")
+        let of_image =
+            [self.deviation_text(), filter, frame, Some(algorithm), self.radical.as_ref().map(RadicalRecord::text), oximetry];
+        let made = of_image.into_iter().chain([position, calibration, Some(program), device]);
+        made.flatten().collect::<Vec<_>>().join("; ")
     }
 
     /// Returns the same facts for image files; some formats have their own attributes for some of them.

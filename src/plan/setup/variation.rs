@@ -3,9 +3,7 @@
 use super::prepared::Prepared;
 use crate::data::{Notice, Projection, Sweep};
 use crate::geometry::Grid;
-use crate::operator::{
-    Accumulation, NonuniformTransform, SpectralConvolution, kernel_size, num_spectral_frequencies,
-};
+use crate::operator::{Accumulation, NonuniformTransform, SpectralConvolution, kernel_size, num_spectral_frequencies};
 use crate::plan::algorithms::total_variation::tv_settings;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds, NUM_FRAMES, check_image};
@@ -98,6 +96,9 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
     }
     if acquisition.is_over() && acquisition.num_complete() == 0 {
         return Err(SetupProblem::NoProjections.into());
+    }
+    if !settings.radicals.is_empty() && !acquisition.look(Sweep::is_continuous_wave) {
+        return Err(ReconError::from(DataProblem::RadicalsOfPulses).into());
     }
     let tv = tv_settings(&settings.parameters);
     if tv.spectrum.is_some() {

@@ -47,6 +47,9 @@ pub fn remote_settings(job: &Job) -> Result<(StudyId, Box<RunSettings>), &'stati
             "tubes of response, start images, masks and κ that are here are not used there: choose another projector, start from 1, or κ auto",
         );
     }
+    if !job.settings.radicals.is_empty() {
+        return Err("several radicals are not reconstructed remotely: remove them, or open the study on this machine");
+    }
     Ok((study_of(job)?, job.settings.clone()))
 }
 

@@ -20,6 +20,13 @@ pub enum LayerAction {
     ShowLine(LineMap),
     /// Fits other lines to the spectra.
     FitLines(LineSettings),
+    /// Shows the image of a radical of the run, numbered from 0, with this opacity over that of the first.
+    ShowRadical {
+        /// Number.
+        index: usize,
+        /// Opacity.
+        opacity: f32,
+    },
     /// Gives up reading it.
     CancelLoading,
     /// Removes it.

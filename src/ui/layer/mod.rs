@@ -4,6 +4,7 @@ pub mod action;
 pub mod layer_panel;
 pub mod line_map;
 pub mod oxygen_map;
+pub mod radical_panel;
 pub mod run_map;
 pub mod second_image;
 pub mod state;

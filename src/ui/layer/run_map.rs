@@ -1,17 +1,20 @@
-//! Maps computed from a run that cover its image: of pulse oximetry, or of the lines of its spectra.
+//! Maps and images of a run that cover its displayed image.
 
 use super::line_map::LineMap;
 use super::oxygen_map::OxygenMap;
 use crate::data::Volume;
+use crate::render::Palette;
 use crate::ui::widgets::colour_scale::ColourScale;
 
-/// Map computed from a run.
+/// Map or image of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunMap {
     /// Of pulse oximetry.
     Oxygen(OxygenMap),
     /// Of the lines in the spectra of the voxels.
     Line(LineMap),
+    /// Image of a radical, numbered from 0; the first is the displayed one.
+    Radical(usize),
 }
 
 impl RunMap {
@@ -20,6 +23,10 @@ impl RunMap {
         match self {
             RunMap::Oxygen(of) => of.colouring(map),
             RunMap::Line(of) => of.colouring(map),
+            RunMap::Radical(_) => {
+                let high = map.as_slice().iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+                ColourScale { window: [0.0, high], auto_palette: false, ..ColourScale::automatic(Palette::HotIron) }
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::line_map::LineMap;
 use super::oxygen_map::OxygenMap;
 use super::run_map::RunMap;
-use super::second_image::{Display, Registration, SavedLayer, SecondImage, file_name};
+use super::second_image::{Display, LayerOrder, Registration, SavedLayer, SecondImage, file_name};
 use crate::data::{
     AttenuationMap, CompactValues, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, RunId,
     SeriesNames, Volume,
@@ -51,6 +51,12 @@ pub struct LayerState {
     pub oxygen: OxygenMap,
     /// Chosen map of a run with spectra.
     pub line: LineMap,
+    /// Number of the chosen radical of a run with several; 0 = the displayed image.
+    pub radical: usize,
+    /// Opacity of a radical that was not shown before.
+    radical_opacity: f32,
+    /// Run whose images of all radicals were requested and have not arrived.
+    requested_radicals: Option<RunId>,
     /// Display of each map of a run that was shown before.
     map_displays: Vec<(RunMap, Display)>,
 }
@@ -114,6 +120,9 @@ impl LayerState {
         }
         self.image = wanted.map(|(map, name, volume)| {
             let mut image = SecondImage::of_map(map, name, Arc::clone(volume));
+            if let RunMap::Radical(_) = map {
+                image.display.opacity = self.radical_opacity;
+            }
             if let Some((_, before)) = self.map_displays.iter().find(|(of, _)| *of == map) {
                 let automatic = std::mem::replace(&mut image.display, before.clone()).colouring.window;
                 let colouring = &mut image.display.colouring;
@@ -133,12 +142,33 @@ impl LayerState {
         match map {
             RunMap::Oxygen(map) => self.oxygen = map,
             RunMap::Line(map) => self.line = map,
+            RunMap::Radical(index) => self.radical = index,
         }
     }
 
     /// Shows the image of a run alone from now on.
     pub fn show_no_map(&mut self) {
-        (self.oxygen, self.line) = (OxygenMap::Signal, LineMap::Signal);
+        (self.oxygen, self.line, self.radical) = (OxygenMap::Signal, LineMap::Signal, 0);
+    }
+
+    /// Chooses the radical that is shown, and its opacity over the image of the first.
+    pub fn show_radical(&mut self, index: usize, opacity: f32) {
+        let map = RunMap::Radical(index);
+        self.show_map(map);
+        self.radical_opacity = opacity;
+        let shown = self.image.iter_mut().filter(|image| image.map == Some(map)).map(|image| &mut image.display);
+        let before = self.map_displays.iter_mut().filter(|(of, _)| *of == map).map(|(_, display)| display);
+        shown.chain(before).for_each(|display| (display.order, display.opacity) = (LayerOrder::Above, opacity));
+    }
+
+    /// Returns true if the images of all radicals of a run are wanted, and none are on their way.
+    pub fn requests_radicals(&mut self, run: RunId) -> bool {
+        self.radical > 0 && self.requested_radicals.replace(run) != Some(run)
+    }
+
+    /// Ends the wait for images of radicals.
+    pub fn received_radicals(&mut self) {
+        self.requested_radicals = None;
     }
 
     /// Takes another display of the second image. A changed window no longer follows the image.

@@ -35,6 +35,11 @@ pub fn roi_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
             if let Some(fwhm_mm) = view.filter_mm {
                 filter_ui(fwhm_mm, view.state.measure_unfiltered, ui, actions);
             }
+            if let Some(image) = &view.image {
+                let help =
+                    "The second image, where there is one, has its own column. Curves and exported numbers are of this radical too";
+                ui.label(egui::RichText::new(format!("Regions in the image of {image}")).small()).on_hover_text(help);
+            }
         });
     });
     table_ui(view, ui, actions);

@@ -309,9 +309,11 @@ fn contrasts(rois: &[Roi], roi: &Roi, numbers: &RoiNumbers) -> [Cell; 2] {
 
 /// Returns the table as text: a line per row, tabs between cells, units in the heads.
 pub fn table_text(view: &RoiView) -> String {
+    let image = view.image.as_ref().map_or_else(String::new, |image| format!("{image} "));
     let head = |column: &NumberColumn| match column.unit(view.scale.label()) {
         "" => column.head.to_owned(),
         unit if unit == column.head => unit.to_owned(),
+        unit if column.unit.is_none() => format!("{image}{} [{unit}]", column.head),
         unit => format!("{} [{unit}]", column.head),
     };
     let second_head = view.second.map(|second| format!("{} mean ± SD [{}]", second.name, second.unit));

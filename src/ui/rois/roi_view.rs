@@ -18,6 +18,8 @@ pub struct RoiView<'a> {
     pub scale: ValueScale,
     /// Voxel size of the image, mm.
     pub voxel_mm: Option<[f64; 3]>,
+    /// Name of the measured image, of a run with several: its radical.
+    pub image: Option<String>,
     /// True if the study contains ROIs.
     pub has_study_rois: bool,
     /// True if an iterate was measured.

@@ -1,13 +1,16 @@
 //! Live state of a run, folded from the session's events.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::radicals::RadicalImages;
 use super::recovery::LiveRecovery;
 use super::roi_branches::RoiBranches;
 use super::stages::StageLog;
 use super::thinning::limit;
-use crate::data::{Modality, RelaxationRate, Roi};
+use crate::data::{Modality, RelaxationRate, Roi, Volume};
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, IterationScheme, Provenance, StartInfo};
@@ -127,6 +130,10 @@ pub struct LiveRun {
     pub peaks: Peaks,
     /// Maps of oxygen of the images so far.
     pub oxygen: Option<OxygenUpdate>,
+    /// Newest images of all radicals that were received.
+    pub radicals: Option<RadicalImages>,
+    /// File of the images of all radicals, which are written when they arrive.
+    pub radicals_file: Option<PathBuf>,
     /// Recovery coefficients of the NEMA spheres.
     pub recovery: LiveRecovery,
     /// Marks, each with the number of complete steps at that time.
@@ -193,6 +200,18 @@ impl LiveRun {
     pub fn oxygen_maps(&self) -> Option<(RelaxationRate, &OxygenImages)> {
         let series = self.info.as_ref()?.job.data().oximetry()?;
         Some((series.calibration.rate, self.oxygen.as_ref()?.maps.as_ref().ok()?))
+    }
+
+    /// Returns the names of the radicals with an image each; none of a run with one image.
+    pub fn radical_names(&self) -> Vec<String> {
+        let radicals = self.info.as_ref().map_or(&[][..], |info| &info.job.settings.radicals);
+        if radicals.len() > 1 { radicals.iter().map(|radical| radical.name.clone()).collect() } else { Vec::new() }
+    }
+
+    /// Takes the images of all radicals after the newest step.
+    pub fn take_radicals(&mut self, images: Vec<Volume>) {
+        let subiteration = self.progress().0;
+        self.radicals = Some(RadicalImages { subiteration, images: images.into_iter().map(Arc::new).collect() });
     }
 
     /// True if any iterate was measured.

@@ -18,6 +18,8 @@ pub enum FileTask {
     Follow,
     /// Sets the reference spectrum of the open acquisition.
     Reference,
+    /// Adds a radical with this spectrum to the next run.
+    Radical,
     /// Opens an image that those of the runs are compared with.
     ReferenceImage,
     /// Adds a standard of recovery coefficients.

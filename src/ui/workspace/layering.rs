@@ -4,7 +4,7 @@ use egui::Context;
 
 use super::app::App;
 use super::series_chooser::SeriesUse;
-use crate::data::{AttenuationMap, ImageSpace, Modality, Notice, Placement, SeriesNames};
+use crate::data::{AttenuationMap, ImageSpace, Modality, Notice, Placement, RunId, SeriesNames, Volume};
 use crate::render::{Palette, VolumeSlot};
 use crate::session::{Control, DeviationUpdate};
 use crate::ui::layer::action::LayerAction;
@@ -26,6 +26,7 @@ impl App {
             LayerAction::ShowOxygen(map) => self.layer.show_map(RunMap::Oxygen(map)),
             LayerAction::ShowLine(map) => self.layer.show_map(RunMap::Line(map)),
             LayerAction::FitLines(settings) => self.spectra.set_settings(settings),
+            LayerAction::ShowRadical { index, opacity } => self.layer.show_radical(index, opacity),
             LayerAction::CancelLoading => self.layer.cancel(),
             LayerAction::Remove => {
                 self.layer.clear();
@@ -83,15 +84,44 @@ impl App {
         }
     }
 
-    /// Shows the chosen map of the displayed run: of pulse oximetry, or of the lines of its spectra.
+    /// Shows the chosen map of the displayed run: of pulse oximetry, of the lines of its spectra, or another radical than the first.
     pub(super) fn follow_map(&mut self) {
         let run = self.runs.active();
-        let (oxygen, line) = (self.layer.oxygen, self.layer.line);
+        let (oxygen, line, radical) = (self.layer.oxygen, self.layer.line, self.layer.radical);
+        let names = run.live.radical_names();
         let of_oxygen = |(rate, images)| Some((RunMap::Oxygen(oxygen), oxygen.name(rate), oxygen.of(images)?));
         let of_line = |images| Some((RunMap::Line(line), line.name(), line.of(images)?));
-        let wanted = run.live.oxygen_maps().and_then(of_oxygen).or_else(|| self.spectra.images().and_then(of_line));
+        let of_radicals = || {
+            let image = run.live.radicals.as_ref()?.images.get(radical).filter(|_| radical > 0)?;
+            Some((RunMap::Radical(radical), names.get(radical)?.as_str(), image))
+        };
+        let wanted = run.live.oxygen_maps().and_then(of_oxygen);
+        let wanted = wanted.or_else(|| self.spectra.images().and_then(of_line)).or_else(of_radicals);
         // An earlier image is shown without the map of all.
         self.layer.follow_map(wanted.filter(|_| !run.shown.is_past()));
+    }
+
+    /// Requests the images of all radicals after each iterate where another than the first is shown. One request is on its way at a time.
+    pub(super) fn request_radicals(&mut self) {
+        let live = &self.runs.active().live;
+        let Some(last) = live.last.as_ref().filter(|_| live.in_memory().is_some() && !live.radical_names().is_empty()) else {
+            return;
+        };
+        let is_old = live.radicals.as_ref().is_none_or(|radicals| radicals.subiteration != last.subiteration);
+        if is_old && self.layer.requests_radicals(live.run) {
+            self.session.send(Control::ReadCoupledImages);
+        }
+    }
+
+    /// Takes the images of all radicals of a run, and writes them if that was requested.
+    pub(super) fn receive_radicals(&mut self, ctx: &Context, run: RunId, images: Vec<Volume>) {
+        self.layer.received_radicals();
+        let Some(view) = self.runs.of_mut(run).filter(|view| !view.live.radical_names().is_empty()) else { return };
+        view.live.take_radicals(images);
+        let file = view.live.radicals_file.take().filter(|_| self.runs.active().live.run == run);
+        if let Some(path) = file {
+            self.write_radicals(ctx, &path);
+        }
     }
 
     fn with_layer(&mut self, change: impl FnOnce(&mut SecondImage)) {

@@ -18,6 +18,7 @@ use crate::data::ValueScale;
 use crate::plan::IterationScheme;
 use crate::session::StopRule;
 use crate::ui::layer::layer_panel::blend_ui;
+use crate::ui::layer::radical_panel::radicals_ui;
 use crate::ui::plots::BottomTab;
 use crate::ui::run::frames::slider::frame_slider_ui;
 use crate::ui::run::live::RunState;
@@ -245,6 +246,8 @@ impl App {
                 scrubber_ui(&scrubber, ui, actions);
             }
         });
+        let (radicals, can_choose) = (self.run().live.radical_names(), !self.run().shown.is_past());
+        summed(actions, Action::Layer, |actions| radicals_ui(&radicals, &self.layer, can_choose, ui, actions));
         if let Some(image) = self.drawn_layer() {
             summed(actions, Action::Layer, |actions| blend_ui(image, ui, actions));
         }

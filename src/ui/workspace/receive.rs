@@ -44,6 +44,7 @@ impl App {
         self.receive_feed(ctx);
         self.receive_events(ctx);
         self.request_deviation();
+        self.request_radicals();
         self.follow_spectra(ctx);
         self.follow_map();
         while let Some(frame) = self.session.take_frame() {
@@ -111,7 +112,13 @@ impl App {
                 EventKind::Started(info) => self.take_simulations_of_run(&info),
                 EventKind::RuleMet(text) => self.notify(ctx, Notice::info(text)),
                 EventKind::Deviation(update) => self.receive_deviation(update),
-                EventKind::CoupledImages(volumes) => self.receive_spectra(volumes),
+                EventKind::CoupledImages(images) => {
+                    let is_of_spectra = self.runs.active().live.run == event.run && self.spectra.has_spectra();
+                    match is_of_spectra {
+                        true => self.receive_spectra(images),
+                        false => self.receive_radicals(ctx, event.run, images),
+                    }
+                }
                 EventKind::Oxygen(_) => {}
                 EventKind::Failed(problem) => self.notify(ctx, Notice::error(problem.text)),
                 _ => {}

@@ -147,6 +147,7 @@ impl App {
             deviations: run.roi_deviations(self.rois.measure_unfiltered, &self.rois.document.rois),
             scale: self.scale(),
             voxel_mm: run.shown.volume().map(|volume| volume.grid.voxel_mm),
+            image: run.live.radical_names().into_iter().next(),
             has_study_rois: self.study.open.as_ref().is_some_and(|open| !open.study.rois.is_empty()),
             is_measured: run.live.is_measured(),
             filter_mm: run.shown.filter_mm(),

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use tomoscope::data::{Counts, EventList, EventNumbers, Study};
 use tomoscope::phantom::epri::{self, SweepOptions};
 use tomoscope::plan::{
-    Acquisition, DeviceChoice, Job, ListFiles, RunSettings, StudyFiles, default_list_settings, default_sweep_settings, forecast,
-    prepare,
+    Acquisition, AlgorithmChoice, DeviceChoice, Job, ListFiles, RunSettings, StudyFiles, default_list_settings,
+    default_sweep_settings, forecast, prepare,
 };
 use tomoscope::remote::{ConnectionState, RemoteStudy};
 use tomoscope::session::{Command, EventKind, IterateUpdate, RoiSet, Session, SessionOptions};
@@ -71,11 +71,20 @@ fn a_sweep_elsewhere_is_reconstructed_as_it_is_here() {
     let head = there.scan().study.map(|data| data.sweep().unwrap().snapshot());
     assert_eq!((&head.measured.projections, head.measured.centre), (&sweep.measured.projections, sweep.measured.centre));
     let job = |study: Arc<Study<Acquisition>>| Job::of(&study, settings.clone());
-    let (far, far_image) = run(&there.session, job(Arc::new(head.map(Acquisition::complete))));
+    let head = Arc::new(head.map(Acquisition::complete));
+    let (far, far_image) = run(&there.session, job(Arc::clone(&head)));
     let (near, near_image) = run(&here(), job(Arc::clone(&study)));
     assert_eq!(&far_image.volume, &near_image.volume);
     assert!(far_image.volume.sum() > 0.0 && !steps(&far).is_empty());
     assert_eq!(steps(&far), steps(&near));
+    // Spectra of radicals stay here, and so do their runs.
+    let radicals = super::super::radical_scan::radicals().into();
+    let with_radicals = Job::of(&head, RunSettings { algorithm: AlgorithmChoice::TV, radicals, ..settings.clone() });
+    let reason = there.remote.forecast(&with_radicals, PATIENCE).unwrap().unwrap_err();
+    assert!(reason.contains("several radicals are not reconstructed remotely"), "{reason}");
+    let number = there.session.send(Command::Start { job: with_radicals, rois: RoiSet::default(), paused: false });
+    let (kinds, _) = watch(&there.session, number);
+    assert!(matches!(&kinds[..], [EventKind::Failed(problem)] if problem.code == "remote.refused"), "{kinds:?}");
     // The server does not reconstruct growing data.
     let growing = Arc::new(sweep.map(Acquisition::growing));
     let number = there.session.send(Command::Start { job: job(growing), rois: RoiSet::default(), paused: false });

@@ -41,6 +41,7 @@ impl Forms {
     pub fn job(&self, open: &OpenStudy) -> Result<Job, String> {
         let mut settings = self.settings.run_settings()?;
         settings.tubes = open.counts().and_then(|open| Some(open.tubes.as_ref()?.set.clone()));
+        settings.radicals = self.settings.read_radicals()?;
         settings.matrix = open.pairs().and_then(|open| open.matrix.clone());
         if open.list().is_some() {
             self.settings.frames()?;

@@ -5,6 +5,7 @@ pub mod forecast;
 pub mod forms;
 pub mod settings;
 pub mod settings_panel;
+pub mod sources;
 pub mod stop_form;
 pub mod tuning;
 pub mod variations;

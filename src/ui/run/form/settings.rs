@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::data::{Counts, Frames, Psf, Sweep, SweepSpace, TofBins};
+use super::sources::{RadicalSource, read_radicals};
+use crate::data::{Counts, Frames, Psf, Radical, Sweep, SweepSpace, TofBins};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, grid_about_zero};
 use crate::plan::{
@@ -51,6 +52,9 @@ pub struct SettingsForm {
     pub scan_secs: Option<f64>,
     /// Time frames of list-mode data as typed ([`Frames`]), reconstructed one after the other; empty: all events in one image.
     pub frames: String,
+    /// Radicals of total variation, with an image each; none: one radical, with the reference spectrum.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub radicals: Vec<RadicalSource>,
     /// Settings that only the reproduction of a paper needs.
     #[serde(flatten)]
     pub research: ResearchSettings,
@@ -126,6 +130,7 @@ impl Default for SettingsForm {
             as_if_secs: None,
             scan_secs: None,
             frames: String::new(),
+            radicals: Vec::new(),
             research: ResearchSettings::default(),
             parameters: Parameters::default(),
             bounds: Bounds::default(),
@@ -154,6 +159,19 @@ impl SettingsForm {
     /// Returns true if the data are reconstructed along lines.
     pub fn has_lines(&self) -> bool {
         matches!(self.bounds.traits.kind, DataKind::Projections | DataKind::Events)
+    }
+
+    /// Returns true if the next run can separate radicals.
+    pub fn has_radicals(&self) -> bool {
+        self.bounds.traits.kind == DataKind::Sweep && self.algorithm == AlgorithmChoice::TV
+    }
+
+    /// Reads the spectra of the radicals of the next run.
+    ///
+    /// # Errors
+    /// Those of [`read_radicals`].
+    pub fn read_radicals(&self) -> Result<Vec<Radical>, String> {
+        if self.has_radicals() { read_radicals(&self.radicals) } else { Ok(Vec::new()) }
     }
 
     /// Corrects values of a file that the fields of the window would not accept.

@@ -5,6 +5,7 @@ use strum::VariantArray as _;
 
 use super::devices::{device_in_words, device_menu};
 use super::settings::{Bounds, SettingsForm, psf_text};
+use super::sources::{sources_text, sources_ui};
 use crate::data::{Psf, TofBins};
 use crate::measure::uncertainty_of_deviation;
 use crate::plan::{
@@ -89,6 +90,10 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) ->
         if form.replicates.is_some() {
             part_of_scan_ui(form, view, ui);
         }
+    }
+    if form.has_radicals() {
+        view.label(ui, "Radicals", &form.radicals, |form| form.radicals.clone(), |sources| sources_text(sources));
+        asked = sources_ui(&mut form.radicals, ui);
     }
     size_ui(form, view, axes.shown(), ui);
     voxel_ui(form, view, axes.shown(), ui);

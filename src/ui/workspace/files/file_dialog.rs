@@ -69,6 +69,11 @@ impl FileDialog {
                 "a spectrum without a gradient (.DSC or .npy)",
                 vec![filter("Reference spectrum", &["DSC", "dsc", "npy"])],
             ),
+            FileTask::Radical => read(
+                "Spectrum of a radical",
+                "a spectrum without a gradient (.DSC or .npy)",
+                vec![filter("Spectrum", &["DSC", "dsc", "npy"])],
+            ),
             FileTask::Correct(which) => {
                 let title = match which {
                     Correction::Multiplicative => "Multiplicative correction",

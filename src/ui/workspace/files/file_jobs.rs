@@ -27,7 +27,7 @@ impl App {
 
     /// Returns true while a file is being written.
     pub fn is_writing(&self) -> bool {
-        !self.file_jobs.is_empty()
+        !self.file_jobs.is_empty() || self.run().live.radicals_file.is_some()
     }
 
     /// Handles the files that are complete.

@@ -8,6 +8,7 @@ use egui::Context;
 use super::dialogs::{Dialogs, Overwrite, is_of_study};
 use super::file_dialog::overwritten;
 use super::picture::is_png;
+use super::radicals::of_radical;
 use super::send_form::SendForm;
 use crate::data::Notice;
 use crate::io;
@@ -15,6 +16,7 @@ use crate::remote::Remote;
 use crate::session::TubeSource;
 use crate::ui::plots::plot_options::PlotToSave;
 use crate::ui::rois::roi_panel::NOTHING_MEASURED;
+use crate::ui::run::form::sources::RadicalSource;
 use crate::ui::study::source::Source;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::actions::FileAction;
@@ -47,7 +49,7 @@ impl App {
     pub(in crate::ui) fn apply_file(&mut self, ctx: &Context, action: FileAction) {
         match action {
             FileAction::Choose(task, path) => {
-                let files = overwritten(task, &path);
+                let files = self.overwritten_by(task, &path);
                 self.do_unless_overwriting(ctx, task, path, files);
             }
             FileAction::EditTyped(text) => {
@@ -81,8 +83,23 @@ impl App {
     /// Takes the path of a dialog of the desktop. The dialog has asked about a file with this name, but not about a second
     /// file or a folder.
     pub(in crate::ui) fn take_from_desktop(&mut self, ctx: &Context, task: FileTask, path: PathBuf) {
-        let files = if path.is_file() { Vec::new() } else { overwritten(task, &path) };
+        let is_answered = path.is_file() && !self.writes_radicals(task);
+        let files = if is_answered { Vec::new() } else { self.overwritten_by(task, &path) };
         self.do_unless_overwriting(ctx, task, path, files);
+    }
+
+    /// Returns true if a task writes an image of each radical, under other names than the chosen one.
+    fn writes_radicals(&self, task: FileTask) -> bool {
+        task == FileTask::SaveImage && !self.run().live.radical_names().is_empty()
+    }
+
+    /// Returns the existing files that a task overwrites.
+    fn overwritten_by(&self, task: FileTask, path: &Path) -> Vec<PathBuf> {
+        if !self.writes_radicals(task) {
+            return overwritten(task, path);
+        }
+        let of_radical = |name: &String| overwritten(task, &of_radical(path, name));
+        self.run().live.radical_names().iter().flat_map(of_radical).collect()
     }
 
     fn do_unless_overwriting(&mut self, ctx: &Context, task: FileTask, path: PathBuf, files: Vec<PathBuf>) {
@@ -132,6 +149,11 @@ impl App {
             FileTask::Attenuation => self.open_if_some(ctx, self.study.attenuated(path.to_owned())),
             FileTask::AddAttenuation => self.open_if_some(ctx, self.study.with_added_attenuation(path)),
             FileTask::Psf => self.runs.active_mut().forms.settings.psf = Some(io::psf::read_file(path)?),
+            FileTask::Radical => {
+                let (_, notices) = io::read_reference(path)?;
+                self.runs.active_mut().forms.settings.radicals.push(RadicalSource::of_file(path));
+                self.notify_all(ctx, notices);
+            }
             FileTask::OpenLayer => self.layer.start(path, waker(ctx)),
             FileTask::ReferenceImage => self.runs.read_reference(path, waker(ctx)),
             FileTask::RecoveryStandard => self.recovery.add(io::recovery::read_file(path)?),

@@ -11,6 +11,7 @@ pub mod film_job;
 pub mod nema;
 pub mod picture;
 pub mod provenance;
+mod radicals;
 pub mod send;
 pub mod send_form;
 mod send_panel;

@@ -28,6 +28,9 @@ impl App {
         let (Some(mut volume), Some(mut provenance)) = (self.run().shown.image().cloned(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
         };
+        if !self.run().live.radical_names().is_empty() {
+            return self.save_radicals(ctx, path);
+        }
         let map = self.covering_map();
         let line_map = self.covering_line_map();
         let is_map = map.is_some() || line_map.is_some();

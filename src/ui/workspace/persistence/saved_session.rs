@@ -205,7 +205,8 @@ impl SavedSession {
     /// Searches missing files in this folder: session and data may have moved together.
     fn find_moved_files(&mut self, folder: &Path) {
         let layer = self.layer.iter_mut().map(|layer| &mut layer.path);
-        for path in self.study.paths_mut().chain(layer) {
+        let radicals = self.next.settings.radicals.iter_mut().map(|radical| &mut radical.file);
+        for path in self.study.paths_mut().chain(layer).chain(radicals) {
             if let Some(moved) = path.file_name().map(|name| folder.join(name))
                 && !path.exists()
                 && moved.exists()

@@ -1,0 +1,174 @@
+//! Several radicals of an EPRI acquisition in the window: their spectra, an image of each, and what is saved.
+
+use std::path::{Path, PathBuf};
+
+use egui::{Event, Key, Modifiers, Theme};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable as _;
+use tomoscope::data::Volume;
+use tomoscope::io::read_volume;
+use tomoscope::session::EndReason;
+use tomoscope::ui::{App, BUILT_IN, RunState, Source};
+
+use super::files::save_image_as;
+use super::penalised::set;
+use super::radical_scan::{AMOUNTS, write};
+use super::restore::save_session;
+use super::{choose_built_in, click, renderer, wait_for, wait_for_files, wait_to_see, window_on};
+
+const SIZE: [f32; 2] = [1400.0, 950.0];
+
+fn is_completed(app: &App) -> bool {
+    app.live().state == RunState::Ended(EndReason::Completed)
+}
+
+fn type_path(harness: &mut Harness<'_, App>, path: &Path) {
+    harness.event(Event::Text(path.to_str().unwrap().into()));
+    harness.run_steps(2);
+    click(harness, "OK");
+}
+
+/// The window with an acquisition and total variation, on the grid of its discs.
+fn opened(projections: &Path) -> Option<Harness<'static, App>> {
+    let mut harness = window_on(renderer()?, SIZE, Theme::Dark, false, Source::file(projections));
+    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    click(&mut harness, "Algorithm: FBP, one stage");
+    click(&mut harness, "Total variation");
+    for axis in ["x", "y"] {
+        set(&mut harness, &format!("Voxels {axis}"), 16.0);
+        set(&mut harness, &format!("Voxel mm {axis}"), 1.5);
+    }
+    set(&mut harness, "Strength λ", 1e-3);
+    set(&mut harness, "Iterations", 300.0);
+    set(&mut harness, "Tolerance", 0.0);
+    Some(harness)
+}
+
+fn add(harness: &mut Harness<'_, App>, spectrum: &Path) {
+    click(harness, "Add radical…");
+    type_path(harness, spectrum);
+}
+
+fn amount(image: &Volume) -> f64 {
+    1.5 * 1.5 * image.as_slice().iter().map(|value| f64::from(*value)).sum::<f64>()
+}
+
+fn is_tempo(app: &App) -> bool {
+    app.second_image().is_some_and(|image| image.path == Path::new("tempo"))
+}
+
+fn has(harness: &Harness<'_, App>, label: &str) -> bool {
+    harness.query_by_label(label).is_some()
+}
+
+fn says(harness: &Harness<'_, App>, part: &str) -> bool {
+    harness.state().notices().texts().any(|text| text.contains(part))
+}
+
+#[test]
+fn each_radical_has_an_image_that_is_chosen_measured_and_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let (projections, spectra) = write(folder.path());
+    let Some(mut harness) = opened(&projections) else { return };
+    spectra.iter().for_each(|spectrum| add(&mut harness, spectrum));
+    click(&mut harness, "Regions");
+    click(&mut harness, "Add sphere");
+    click(&mut harness, "Start");
+    wait_to_see(&mut harness, "the choice", |harness| has(harness, "tam + tempo"));
+    // While the run computes, the other radical is shown and follows it.
+    click(&mut harness, "tempo");
+    wait_for(&mut harness, "its image", is_tempo);
+    wait_for(&mut harness, "the end", is_completed);
+    wait_for(&mut harness, "the last images", |app| {
+        app.live().radicals.as_ref().is_some_and(|radicals| radicals.subiteration == 300)
+    });
+    let images = harness.state().live().radicals.clone().unwrap().images;
+    for (image, expected) in images.iter().zip(AMOUNTS) {
+        assert!((amount(image) / expected - 1.0).abs() < 0.1, "{} of {expected}", amount(image));
+    }
+    assert_eq!(harness.state().shown().volume().unwrap().as_slice(), images[0].as_slice());
+    // The regions are measured in both, and each column has its radical.
+    harness.get_by_label("Regions in the image of tam");
+    let numbers = harness.state().second_image().unwrap();
+    assert_eq!(numbers.display.opacity, 1.0);
+    assert!(harness.query_by_label_contains("tempo of ").is_some());
+    // Both at once, and back.
+    click(&mut harness, "tam + tempo");
+    assert_eq!(harness.state().second_image().unwrap().display.opacity, 0.5);
+    harness.check_accessibility();
+    click(&mut harness, "tam");
+    assert!(harness.state().second_image().is_none());
+    // One file of each, with its record.
+    let image = folder.path().join("image.nii.gz");
+    save_image_as(&mut harness, &image);
+    assert!(!image.exists());
+    for (index, name) in ["tam", "tempo"].into_iter().enumerate() {
+        let path = folder.path().join(format!("image_{name}.nii.gz"));
+        assert_eq!(read_volume(&path).unwrap().0.as_slice(), images[index].as_slice(), "{name}");
+        let record = std::fs::read_to_string(folder.path().join(format!("image_{name}.nii.gz.json"))).unwrap();
+        let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+        assert_eq!(record["radical"]["name"], name);
+        assert_eq!(record["radical"]["separated"], serde_json::json!(["tam", "tempo"]));
+        assert_eq!(record["files"], serde_json::json!([format!("image_{name}.nii.gz")]));
+    }
+    assert!(says(&harness, "image_tam.nii.gz saved") && says(&harness, "image_tempo.nii.gz saved"));
+    // Undone regions stay undone, and the images are those of before.
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    harness.run_steps(3);
+    assert!(harness.state().document().rois.is_empty());
+    assert_eq!(harness.state().live().radicals.as_ref().unwrap().subiteration, 300);
+    // An earlier iterate is stored of the first radical only.
+    click(&mut harness, "tempo");
+    harness.key_press(Key::ArrowLeft);
+    wait_for(&mut harness, "the iterate before", |app| app.shown().is_past());
+    assert!(harness.state().second_image().is_none());
+}
+
+#[test]
+fn radicals_are_refused_as_on_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let (projections, [tam, _]) = write(folder.path());
+    let Some(mut harness) = opened(&projections) else { return };
+    add(&mut harness, Path::new("/nowhere/a-htam.npy"));
+    assert!(says(&harness, "/nowhere/a-htam.npy") && !has(&harness, "Remove radical tam"));
+    add(&mut harness, &tam);
+    add(&mut harness, &tam);
+    click(&mut harness, "Start");
+    assert!(says(&harness, "the radical tam is named twice") && harness.state().live().info.is_none());
+    // One radical has one image, with its spectrum.
+    harness.get_all_by_label("Remove radical tam").next().unwrap().click();
+    harness.run_steps(3);
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the end", is_completed);
+    assert!(!has(&harness, "Radical:"));
+    assert_eq!(harness.state().live().info.as_ref().unwrap().job.settings.radicals.len(), 1);
+    // A file that is gone is missing at the next start.
+    std::fs::remove_file(&tam).unwrap();
+    click(&mut harness, "Restart");
+    assert!(says(&harness, "tubes-htam.npy"));
+    assert_eq!(harness.state().live().run, 1);
+}
+
+#[test]
+fn a_session_has_the_radicals_and_another_study_ends_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (projections, spectra) = write(folder.path());
+    let Some(mut harness) = opened(&projections) else { return };
+    spectra.iter().for_each(|spectrum| add(&mut harness, spectrum));
+    set(&mut harness, "Iterations", 100_000.0);
+    let session: PathBuf = folder.path().join("work.session");
+    save_session(&mut harness, &session);
+    click(&mut harness, "Start");
+    wait_to_see(&mut harness, "the choice", |harness| has(harness, "tam + tempo"));
+    click(&mut harness, "tempo");
+    wait_for(&mut harness, "its image", is_tempo);
+    // Another study, while this one computes.
+    choose_built_in(&mut harness, BUILT_IN[BUILT_IN.len() - 1].title);
+    wait_for(&mut harness, "another study", |app| app.counts().is_some());
+    assert!(harness.state().second_image().is_none() && !has(&harness, "tam + tempo"));
+    wait_for_files(&mut harness);
+    harness.event(Event::Text(String::new()));
+    super::leaving::drop_file(&mut harness, &session);
+    wait_for(&mut harness, "the sweep again", |app| app.acquisition().is_some());
+    wait_to_see(&mut harness, "its radicals", |harness| has(harness, "Remove radical tempo"));
+}
