@@ -484,3 +484,18 @@ extern "C" __global__ void total_variation(const float *images, const float *mas
     if (threadIdx.x == 0)
         partial[blockIdx.x] = total;
 }
+
+// The largest less the smallest of the values of all images in each voxel.
+extern "C" __global__ void peak_to_peak(float *amplitudes, const float *images, unsigned num_voxels, unsigned num_images)
+{
+    const unsigned voxel = blockIdx.x * blockDim.x + threadIdx.x;
+    if (voxel >= num_voxels)
+        return;
+    float highest = images[voxel], lowest = highest;
+    for (unsigned image = 1; image < num_images; image++) {
+        const float value = images[(unsigned long long)image * num_voxels + voxel];
+        highest = fmaxf(highest, value);
+        lowest = fminf(lowest, value);
+    }
+    amplitudes[voxel] = highest - lowest;
+}

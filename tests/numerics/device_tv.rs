@@ -8,13 +8,16 @@ use tomoscope::data::{Radical, Sweep, SweepKind, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{KernelSpectrum, grid_about_zero, padded_size};
 use tomoscope::plan::choose_device;
-use tomoscope::recon::{Algorithm, ReconError, SweepModel, TotalVariation, TotalVariationKernels, TvImages, TvSettings};
+use tomoscope::recon::{
+    Algorithm, ReconError, SpectrumSettings, SweepModel, TotalVariation, TotalVariationKernels, TvImages, TvSettings,
+};
 use tomoscope::task::Task;
 
 #[cfg(feature = "cuda")]
 use super::device::device;
 use super::device_webgpu::backends;
 use super::registered::webgpu;
+use super::spectral_tv;
 use super::support::relative;
 use super::tv::sweep_of_noise;
 
@@ -53,10 +56,35 @@ fn cases(size: [usize; 3]) -> [Case; 2] {
     })
 }
 
+/// Runs of a spectrum in each voxel: without limits, and with differences along the spectra within a mask.
+fn spectral_cases(size: [usize; 3], num_points: usize, num_samples: usize) -> [Case; 2] {
+    let grid = grid_about_zero(size, [0.4, 0.5, 0.4]).unwrap();
+    [false, true].map(|is_limited| {
+        let mut sweep = spectral_tv::sweep(size[2] == 1, num_points);
+        for (index, projection) in sweep.projections.iter_mut().enumerate() {
+            let value = |i: usize| ((i + index * num_points) as f32 * 1.7).sin();
+            projection.values = (0..num_points).map(value).collect::<Vec<_>>().into();
+        }
+        let mask = |index: usize| if index % 7 < 5 { 1.0 } else { 0.0 };
+        let mask = Volume::from_vec(grid.clone(), (0..grid.num_voxels()).map(mask).collect(), Default::default()).unwrap();
+        let spectrum = SpectrumSettings { num_samples, strength: if is_limited { 0.7 } else { 0.0 } };
+        let mut case = Case {
+            sweep,
+            radicals: Vec::new(),
+            grid: grid.clone(),
+            settings: TvSettings { strength: 20.0, spectrum: Some(spectrum), ..TvSettings::default() },
+            images: TvImages { init: None, mask: is_limited.then(|| Arc::new(mask)) },
+            expected: Default::default(),
+        };
+        case.expected = image_of(Host, &case).unwrap();
+        case
+    })
+}
+
 // Transforms of 2, 3, 4 and 5; odd sizes; rows that have no partner; more lines than a block has.
 const SIZES: [[usize; 3]; 6] = [[7, 6, 1], [45, 31, 1], [200, 401, 1], [5, 6, 7], [27, 30, 13], [16, 50, 65]];
 
-/// The image after some steps, and the objective of the last report that has one.
+/// The images after some steps with the one that is shown, and the objective of the last report that has one.
 fn image_of<B: TotalVariationKernels>(backend: B, case: &Case) -> Result<(Vec<f32>, f64), ReconError> {
     let Case { sweep, radicals, grid, settings, images, .. } = case;
     let mut tv = TotalVariation::new(backend, sweep, radicals, grid, *settings, images.clone())?;
@@ -65,7 +93,11 @@ fn image_of<B: TotalVariationKernels>(backend: B, case: &Case) -> Result<(Vec<f3
         let ascent = tv.step(&Task::new())?.ascent.unwrap();
         objective = ascent.objective.map_or(objective, |value| value.total());
     }
-    Ok((tv.images()?.concat(), objective))
+    let mut shown = Volume::filled(grid.clone(), 0.0);
+    tv.volume_into(&mut shown)?;
+    let mut values = tv.images()?.concat();
+    values.extend_from_slice(shown.as_slice());
+    Ok((values, objective))
 }
 
 /// Compares a device with the host, and with itself.
@@ -89,6 +121,25 @@ fn images_of_cuda_equal_those_of_the_host() {
         case.radicals = [2.1, 3.3, 4.7].map(|salt| radical(&sweep_of_noise(true, 256, salt), "")).into();
         case.expected = image_of(Host, &case).unwrap();
         compare("CUDA, three radicals", &case, || device().unwrap());
+    }
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn spectral_spatial_images_of_cuda_equal_those_of_the_host() {
+    let Some(_) = device() else { return };
+    // Odd sizes, so that a voxel has no partner; samples with the factors 7 and 31; frequencies in several groups, the last one not full.
+    for (size, num_points, num_samples) in [
+        ([7, 6, 1], 24, 24),
+        ([5, 6, 7], 25, 25),
+        ([9, 5, 3], 40, 14),
+        ([20, 13, 1], 70, 70),
+        ([45, 31, 1], 62, 62),
+        ([12, 33, 20], 128, 128),
+    ] {
+        for case in spectral_cases(size, num_points, num_samples) {
+            compare(&format!("CUDA, {num_samples} samples"), &case, || device().unwrap());
+        }
     }
 }
 
@@ -178,7 +229,7 @@ fn images_of_radicals_through_wgpu_equal_those_of_the_host() {
 }
 
 #[test]
-fn a_run_through_wgpu_has_at_most_eight_radicals() {
+fn a_run_through_wgpu_has_at_most_eight_radicals_and_no_spectra() {
     let Some(choice) = webgpu() else { return };
     let Case { sweep, grid, settings, images, .. } = &cases([7, 6, 1])[0];
     let run = |num_radicals: usize| {
@@ -189,4 +240,10 @@ fn a_run_through_wgpu_has_at_most_eight_radicals() {
     assert!(run(0).unwrap().step(&Task::new()).unwrap().ascent.is_some());
     assert!(run(8).is_ok());
     assert_eq!(run(9).err().unwrap().code(), "setup.lacks");
+    // (A spectrum in each voxel is refused by name.)
+    let Case { sweep, grid, settings, images, .. } = &spectral_cases([7, 6, 1], 24, 8)[0];
+    let (mut platform, _) = choose_device(choice).unwrap();
+    let refused = platform.total_variation(sweep, &[], grid, *settings, images.clone()).err().unwrap();
+    assert_eq!(refused.code(), "setup.lacks");
+    assert!(refused.to_string().contains("a spectrum in each voxel"), "{refused}");
 }

@@ -21,7 +21,7 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Five projections of zeros under gradients of five sizes, one of them 0; the largest is 0.2 mT/mm.
-fn sweep(is_slice: bool, num_points: usize) -> Sweep {
+pub(super) fn sweep(is_slice: bool, num_points: usize) -> Sweep {
     let direction = |i: usize| {
         let (a, b) = (0.7 + 1.3 * i as f64, if is_slice { 0.5 * PI } else { 0.4 + 0.5 * i as f64 });
         let size = [1.0, 0.6, 0.0, 0.3, 0.8][i];

@@ -4,7 +4,7 @@
 mod ascent;
 mod convolution;
 mod penalty;
-mod spectral_convolution;
+pub(super) mod spectral_convolution;
 pub(super) mod variation;
 pub(super) mod voxel_fits;
 pub(super) mod voxel_map;

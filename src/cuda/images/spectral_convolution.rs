@@ -50,7 +50,8 @@ struct Sizes {
 impl Sizes {
     fn new(size: [usize; 3], num_samples: usize) -> Self {
         let num_frequencies = num_spectral_frequencies(num_samples);
-        let num_groups = num_frequencies.div_ceil(MAX_GROUP).max(1);
+        let num_groups =
+            num_frequencies.div_ceil(std::env::var("H1_GROUP").ok().and_then(|v| v.parse().ok()).unwrap_or(MAX_GROUP)).max(1);
         Self { size, padded: padded_size(size), num_groups, group: num_frequencies.div_ceil(num_groups) }
     }
 
@@ -136,6 +137,13 @@ fn samples_launch(num_voxels: usize, num_samples: usize) -> (LaunchConfig, usize
     (LaunchConfig { grid_dim, block_dim: (BLOCK, 1, 1), shared_mem_bytes: bytes(num) as u32 }, num)
 }
 
+/// Returns the bytes of a convolution with its kernels on a device.
+pub fn spectral_convolution_bytes(size: [usize; 3], num_samples: usize) -> u64 {
+    let sizes = Sizes::new(size, num_samples);
+    let kernels = 4 * sizes.num_groups as u64 * sizes.kernels_len() as u64;
+    kernels + 8 * (sizes.spectra_len() as u64 + 2 * sizes.between_len() as u64)
+}
+
 impl CudaSpectralConvolution {
     /// Brings kernels to a device.
     pub fn new(backend: &CudaBackend, kernels: &Kernels, spectra: &SpectralKernels<f32>) -> Result<Self, CudaError> {
@@ -167,13 +175,6 @@ impl CudaSpectralConvolution {
         })
     }
 
-    /// Returns the bytes of a convolution with its kernels.
-    pub fn bytes(size: [usize; 3], num_samples: usize) -> u64 {
-        let sizes = Sizes::new(size, num_samples);
-        let kernels = 4 * sizes.num_groups as u64 * sizes.kernels_len() as u64;
-        kernels + 8 * (sizes.spectra_len() as u64 + 2 * sizes.between_len() as u64)
-    }
-
     /// Returns the values of an image.
     pub fn len(&self) -> usize {
         self.samples.num_samples as usize * self.samples.num_voxels as usize
@@ -203,5 +204,45 @@ impl CudaSpectralConvolution {
             last.launch(backend, kernels, &mut spectra.slice_mut(range), from, roots, own)?;
         }
         kernels.spectra_to_samples.launch(&backend.stream, launch, result, spectra, roots_of_samples, samples)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustfft::num_complex::Complex;
+
+    use super::*;
+
+    #[test]
+    fn groups_hold_all_frequencies_of_the_kernels_in_the_order_of_the_device() {
+        let size = [3, 4, 2];
+        for num_samples in [8, 25, 70] {
+            let kernels = SpectralKernels::<f32>::new(size, num_samples, |alpha| {
+                let value = |k: usize| Complex::new(((k + 97 * alpha) as f64).sin(), 0.0);
+                (0..6 * 8 * 4).map(value).collect()
+            });
+            let sizes = Sizes::new(size, num_samples);
+            let [len_x, len_y, len_z] = sizes.padded;
+            assert!(sizes.group <= MAX_GROUP);
+            assert!((0..sizes.group).contains(&(sizes.num_groups * sizes.group - kernels.spectra().len())));
+            for group in 0..sizes.num_groups {
+                let values = sizes.kernels_of(&kernels, group);
+                for (at, value) in values.iter().enumerate() {
+                    let (alpha, place) = (group * sizes.group + at % sizes.group, at / sizes.group);
+                    let (x, y, z) = (place % len_x, place / len_x % len_y, place / (len_x * len_y));
+                    let expected = kernels.spectra().get(alpha).map_or(0.0, |spectrum| spectrum[(x * len_y + y) * len_z + z]);
+                    assert_eq!(*value, expected, "{num_samples} samples, group {group}, {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn forecast_of_a_large_image() {
+        let (voxels, padded) = (64 * 64 * 64, 128 * 128 * 128);
+        let between = 16 * 128 * 128 * 64;
+        assert_eq!(spectral_convolution_bytes([64; 3], 128), 64 * (4 * padded + 8 * voxels) + 2 * 8 * between);
+        // Without a third dimension no values between y and z.
+        assert_eq!(spectral_convolution_bytes([64, 64, 1], 32), 16 * (4 * 128 * 128 + 8 * 64 * 64) + 2 * 8 * 16 * 128 * 64);
     }
 }

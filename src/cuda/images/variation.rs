@@ -2,9 +2,8 @@
 
 use super::convolution::CudaConvolution;
 use super::spectral_convolution::CudaSpectralConvolution;
-use crate::algebra::{BackendError, Image};
+use crate::algebra::{Backend as _, BackendError, Image};
 use crate::cuda::backend::{CudaArray, CudaBackend, REDUCTION};
-use crate::cuda::error::CudaError;
 use crate::cuda::kernel::one_each;
 use crate::cuda::launches::variation::{Kernels, StepShape, VariationShape};
 use crate::operator::{KernelSpectrum, SpectralKernels};
@@ -50,9 +49,9 @@ impl TotalVariationKernels for CudaBackend {
         Ok(CudaCoupling { kernels, convolution })
     }
 
-    fn spectral_coupling(&mut self, spectra: SpectralKernels<f32>) -> Result<CudaCoupling, BackendError> {
+    fn spectral_coupling(&mut self, spectra: &SpectralKernels<f32>) -> Result<CudaCoupling, BackendError> {
         let kernels = Kernels::load(&self.context)?;
-        let convolution = Coupled::Spectra(CudaSpectralConvolution::new(self, &kernels, &spectra)?);
+        let convolution = Coupled::Spectra(CudaSpectralConvolution::new(self, &kernels, spectra)?);
         Ok(CudaCoupling { kernels, convolution })
     }
 
@@ -141,5 +140,19 @@ impl TotalVariationKernels for CudaBackend {
         let mask = &mask.unwrap_or(images).0;
         coupling.kernels.total_variation.launch(&self.stream, REDUCTION, &images.0, mask, &mut self.partial, &shape)?;
         Ok(self.partial::<1>()?.into_iter().map(|[value]| value).sum())
+    }
+
+    fn amplitudes(
+        &mut self,
+        coupling: &CudaCoupling,
+        images: &CudaArray<Image>,
+        lattice: &Lattice,
+    ) -> Result<CudaArray<Image>, BackendError> {
+        let (num_voxels, num_images) = (lattice.num_voxels(), lattice.num_images);
+        images.expect_len(num_images * num_voxels)?;
+        let mut amplitudes = self.zeros::<Image>(num_voxels)?;
+        let (kernel, shape) = (&coupling.kernels.peak_to_peak, one_each(num_voxels));
+        kernel.launch(&self.stream, shape, &mut amplitudes.0, &images.0, num_voxels as u32, num_images as u32)?;
+        Ok(amplitudes)
     }
 }

@@ -142,6 +142,10 @@ impl Platform for CudaPlatform {
         Ok(Box::new(TotalVariation::new(self.take()?, sweep, radicals, grid, settings, images)?))
     }
 
+    fn spectral_convolution_bytes(&self, size: [usize; 3], num_samples: usize) -> u64 {
+        cuda::spectral_convolution_bytes(size, num_samples)
+    }
+
     fn list_algorithm(&mut self, recipe: &ListRecipe, team: PeerGroup) -> Result<Box<dyn Algorithm>, SetupError> {
         let mut backend = self.take()?;
         let lines = lines(&mut backend, recipe.lines.clone())?;

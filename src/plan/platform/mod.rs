@@ -18,7 +18,7 @@ use crate::data::{Radical, ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::measure::oximetry::{FitsOnThreads, VoxelFits};
 use crate::montecarlo::{HistorySimulator, Response, ResponsePart, RingDetector};
-use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, padded_size};
+use crate::operator::{Accumulation, CrystalPairs, OperatorError, Residence, SpectralConvolution, padded_size};
 use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::error::SetupError;
 use crate::plan::problem::SetupProblem;
@@ -93,6 +93,11 @@ pub trait Platform: Send {
         _images: TvImages,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
         Err(self.lacks("total variation"))
+    }
+
+    /// Returns the bytes of a convolution of spectra in voxels where the arrays of a run are.
+    fn spectral_convolution_bytes(&self, size: [usize; 3], num_samples: usize) -> u64 {
+        SpectralConvolution::<f32>::bytes(size, num_samples)
     }
 
     /// Makes an algorithm that reconstructs single events, for the share of a member of a team.

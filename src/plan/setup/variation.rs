@@ -6,7 +6,7 @@ use crate::geometry::Grid;
 use crate::operator::{Accumulation, NonuniformTransform, SpectralConvolution, kernel_size, num_spectral_frequencies};
 use crate::plan::algorithms::total_variation::tv_settings;
 use crate::plan::device::choice::DeviceChoice;
-use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds, NUM_FRAMES, check_image};
+use crate::plan::device::memory::{DeviceMemory, Forecast, FreeMemory, MemoryNeeds, NUM_FRAMES, check_image};
 use crate::plan::error::SetupError;
 use crate::plan::job::Job;
 use crate::plan::job::acquisition::Acquisition;
@@ -133,7 +133,7 @@ fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNee
     let size = settings.grid.size;
     let num_axes = num_axes(size) as u64;
     if let Some(spectrum) = tv_settings(&settings.parameters).spectrum {
-        return Ok(MemoryNeeds::of([(spectral_bytes(&settings.grid, spectrum), free)]));
+        return spectral_needs(platform, &settings.grid, spectrum);
     }
     let num_radicals = settings.radicals.len().max(1);
     let images = ((4 + num_axes) * num_radicals as u64 + NUM_FRAMES) * settings.grid.num_voxels() as u64;
@@ -143,17 +143,27 @@ fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNee
     Ok(MemoryNeeds::of([(4 * images + of_convolution + once, free)]))
 }
 
-/// Returns the bytes of a run with a spectrum in each voxel: those of its arrays, and once the backprojection in double precision at all
-/// frequencies with its samples, or the transform that makes the kernels.
-fn spectral_bytes(grid: &Grid, spectrum: SpectrumSettings) -> u64 {
+/// Returns the memory of a run with a spectrum in each voxel: its arrays, and the convolution, twice while projections arrive. On the
+/// computer are A*s, the kernels, and once the backprojection in double precision at all frequencies or the transform that makes the
+/// kernels.
+fn spectral_needs(platform: &dyn Platform, grid: &Grid, spectrum: SpectrumSettings) -> Result<MemoryNeeds, SetupError> {
     let (num_samples, num_voxels) = (spectrum.num_samples as u64, grid.num_voxels() as u64);
     let num_components = num_axes(grid.size) as u64 + u64::from(spectrum.strength > 0.0);
-    let arrays = 4 * ((4 + num_components) * num_samples + NUM_FRAMES) * num_voxels;
     let kernel: u64 = kernel_size(grid.size).iter().map(|&n| n as u64).product();
     let backprojection = 16 * num_spectral_frequencies(spectrum.num_samples) as u64 * num_voxels;
     let once = backprojection.max(NonuniformTransform::bytes(kernel_size(grid.size)) + 16 * kernel);
     let of_data = 8 * num_samples * num_voxels;
-    arrays + of_data + once + 2 * SpectralConvolution::<f32>::bytes(grid.size, spectrum.num_samples)
+    let of_convolutions = 2 * platform.spectral_convolution_bytes(grid.size, spectrum.num_samples);
+    // (u, its extrapolation, A*A u and A*s; while projections arrive, two of the power iteration and the next A*s.)
+    let of_arrays = 4 * ((4 + 3 + num_components) * num_samples + NUM_FRAMES) * num_voxels;
+    let on_computer = once + of_data;
+    let free = platform.free_memory();
+    if free.gpu.is_none() {
+        return Ok(MemoryNeeds::of([(of_arrays + of_convolutions + on_computer, free)]));
+    }
+    let kernels = 2 * SpectralConvolution::<f32>::bytes(grid.size, spectrum.num_samples);
+    FreeMemory::of_the_computer().check(kernels + on_computer)?;
+    Ok(MemoryNeeds::of([(of_arrays + of_convolutions, free)]))
 }
 
 fn text_of(platform: &dyn Platform) -> [String; 2] {

@@ -284,16 +284,8 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     fn renew_amplitude(&mut self) -> Result<(), BackendError> {
         let is_old = self.amplitude.as_ref().is_none_or(|(iteration, _)| *iteration != self.iteration);
         let Some(arrays) = self.arrays.as_ref().filter(|_| is_old && self.settings.spectrum.is_some()) else { return Ok(()) };
-        let num_voxels = self.grid.num_voxels();
-        let values = self.backend.read(&arrays.u, |samples| {
-            let (mut highest, mut lowest) = (samples[..num_voxels].to_vec(), samples[..num_voxels].to_vec());
-            for sample in samples.chunks_exact(num_voxels) {
-                highest.iter_mut().zip(sample).for_each(|(highest, value)| *highest = highest.max(*value));
-                lowest.iter_mut().zip(sample).for_each(|(lowest, value)| *lowest = lowest.min(*value));
-            }
-            highest.iter().zip(lowest).map(|(highest, lowest)| highest - lowest).collect::<Vec<f32>>()
-        })?;
-        self.amplitude = Some((self.iteration, self.backend.upload(Arc::new(values))?));
+        let amplitudes = self.backend.amplitudes(&arrays.coupling, &arrays.u, &self.lattice)?;
+        self.amplitude = Some((self.iteration, amplitudes));
         Ok(())
     }
 
@@ -448,8 +440,8 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
     fn image_into(&mut self, image: usize, volume: &mut Volume) -> Result<(), ReconError> {
         let num_voxels = self.grid.num_voxels();
         let Some(arrays) = &self.arrays else { return Ok(()) };
-        let copy = |values: &[f32]| volume.as_mut_slice().copy_from_slice(&values[image * num_voxels..][..num_voxels]);
-        Ok(self.backend.read(&arrays.u, copy)?)
+        let copy = |values: &[f32]| volume.as_mut_slice().copy_from_slice(values);
+        Ok(self.backend.read_range(&arrays.u, image * num_voxels..(image + 1) * num_voxels, copy)?)
     }
 
     /// Nothing is added by several threads.

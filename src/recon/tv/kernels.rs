@@ -1,5 +1,7 @@
 //! Kernels of total variation, and their implementation on the host.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::lattice::Lattice;
@@ -61,7 +63,7 @@ pub trait TotalVariationKernels: Backend {
     ///
     /// # Errors
     /// A device that lacks it, not enough memory.
-    fn spectral_coupling(&mut self, _kernels: SpectralKernels<f32>) -> Result<Self::Coupling, BackendError> {
+    fn spectral_coupling(&mut self, _kernels: &SpectralKernels<f32>) -> Result<Self::Coupling, BackendError> {
         Err(BackendError::Lacks("spectral-spatial total variation"))
     }
 
@@ -115,6 +117,28 @@ pub trait TotalVariationKernels: Backend {
         mask: Option<&Self::Array<Image>>,
         lattice: &Lattice,
     ) -> Result<f64, BackendError>;
+
+    /// Returns the peak-to-peak amplitude of the spectrum in each voxel.
+    ///
+    /// # Errors
+    /// Arrays of other lengths, device failure.
+    fn amplitudes(
+        &mut self,
+        _: &Self::Coupling,
+        images: &Self::Array<Image>,
+        lattice: &Lattice,
+    ) -> Result<Self::Array<Image>, BackendError> {
+        let num_voxels = lattice.num_voxels();
+        let values = self.read(images, |samples| {
+            let (mut highest, mut lowest) = (samples[..num_voxels].to_vec(), samples[..num_voxels].to_vec());
+            for sample in samples.chunks_exact(num_voxels) {
+                highest.iter_mut().zip(sample).for_each(|(highest, value)| *highest = highest.max(*value));
+                lowest.iter_mut().zip(sample).for_each(|(lowest, value)| *lowest = lowest.min(*value));
+            }
+            highest.iter().zip(lowest).map(|(highest, lowest)| highest - lowest).collect::<Vec<f32>>()
+        })?;
+        self.upload(Arc::new(values))
+    }
 }
 
 /// A row of voxels along x, with its place.
@@ -193,8 +217,8 @@ impl TotalVariationKernels for Host {
         Ok(HostCoupling::Images(Convolution::new(spectrum)))
     }
 
-    fn spectral_coupling(&mut self, kernels: SpectralKernels<f32>) -> Result<HostCoupling, BackendError> {
-        Ok(HostCoupling::Spectra(SpectralConvolution::new(kernels)))
+    fn spectral_coupling(&mut self, kernels: &SpectralKernels<f32>) -> Result<HostCoupling, BackendError> {
+        Ok(HostCoupling::Spectra(SpectralConvolution::new(kernels.clone())))
     }
 
     fn convolve(

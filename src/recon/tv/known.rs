@@ -113,7 +113,7 @@ impl Known {
                 let kernel = |m: usize, j: usize| &kernels[j * (j + 1) / 2 + m];
                 backend.coupling(KernelSpectrum::new(size, self.of_data.len(), kernel))
             }
-            Kernels::Spectra(kernels) => backend.spectral_coupling(kernels.clone()),
+            Kernels::Spectra(kernels) => backend.spectral_coupling(kernels),
         }
     }
 }
