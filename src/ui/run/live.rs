@@ -13,8 +13,8 @@ use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, IterationScheme, Provenance, StartInfo};
 use crate::recon::{AscentTuning, Explained, RaceReport};
 use crate::session::{
-    Comparison, EndReason, Event, EventKind, IterateReport, OxygenImages, OxygenUpdate, PeakLine, PeaksPoint, RunId, RunRecord,
-    RunTable, StepFigures,
+    Comparison, EndReason, Event, EventKind, IterateReport, OxygenImages, OxygenRedraw, OxygenUpdate, PeakLine, PeaksPoint,
+    RunId, RunRecord, RunTable, StepFigures,
 };
 use crate::task::Task;
 
@@ -127,6 +127,8 @@ pub struct LiveRun {
     pub peaks: Peaks,
     /// Maps of oxygen of the images so far.
     pub oxygen: Option<OxygenUpdate>,
+    /// Standard deviations of their figures between draws of the noise.
+    pub oxygen_redraw: Option<OxygenRedraw>,
     /// Recovery coefficients of the NEMA spheres.
     pub recovery: LiveRecovery,
     /// Marks, each with the number of complete steps at that time.
@@ -243,6 +245,7 @@ impl LiveRun {
             }
             EventKind::Deviation(_) | EventKind::CoupledImages(_) => {}
             EventKind::Oxygen(update) => self.oxygen = Some((**update).clone()),
+            EventKind::OxygenRedraw(update) => self.oxygen_redraw = Some((**update).clone()),
             EventKind::Profiled { line, points } => self.peaks.add(*line, points),
             EventKind::Recovered { query, points } => self.recovery.add(*query, points),
             EventKind::Explained { subiteration, explained } => {

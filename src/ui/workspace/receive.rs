@@ -110,7 +110,7 @@ impl App {
                 EventKind::Started(info) => self.take_simulations_of_run(&info),
                 EventKind::RuleMet(text) => self.notify(ctx, Notice::info(text)),
                 EventKind::Deviation(update) => self.receive_deviation(update),
-                EventKind::CoupledImages(_) | EventKind::Oxygen(_) => {}
+                EventKind::CoupledImages(_) | EventKind::Oxygen(_) | EventKind::OxygenRedraw(_) => {}
                 EventKind::Failed(problem) => self.notify(ctx, Notice::error(problem.text)),
                 _ => {}
             }
