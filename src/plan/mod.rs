@@ -16,6 +16,7 @@
 //! row 9: list_mode
 //! row 10: job
 //! row 11: model_rows setup provenance study_files
+//! row 12: oxygen_noise
 //! ```
 
 mod algorithms;
@@ -26,6 +27,7 @@ mod iteration_scheme;
 mod job;
 mod list_mode;
 mod model_rows;
+mod oxygen_noise;
 mod platform;
 mod problem;
 mod projector;
@@ -69,6 +71,7 @@ pub use list_mode::sensitivity::{Sensitivity, SensitivitySettings, list_sensitiv
 pub use list_mode::study::{EventAccumulator, ListSelection, list_study, study_of};
 pub use list_mode::tof::TofRequest;
 pub use model_rows::{ModelRow, ModelRows, NoModelRows};
+pub use oxygen_noise::{OxygenDrawError, OxygenDraws, PulseAcquisitions, SingleImage};
 pub use platform::Platform;
 pub use platform::agreement::device_of_all;
 pub use platform::choose::{ChosenProjector, OpenedDevices, choose_projector, choose_team};
@@ -85,6 +88,7 @@ pub use provenance::{
     SIMULATED, Start, Times, TofRecord,
 };
 pub use setup::events::{EVENTS_PROJECTOR, rays_of_a_pair};
+pub use setup::oximetry::NUM_OXYGEN_DRAWS;
 pub use setup::prepared::Prepared;
 pub use setup::{forecast, prepare, prepare_with};
 pub use simulation::cache::Cache;

@@ -31,7 +31,7 @@ pub use frames::{FrameReceiver, FrameSender, frame_channel};
 pub use handle::{Session, SessionOptions, Setup};
 pub use history::{History, HistoryChange};
 pub use measurements::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_numbers};
-pub use oximetry::{OxygenImages, OxygenUpdate};
+pub use oximetry::{OxygenImages, OxygenRedraw, OxygenUpdate};
 pub use producer::{MatrixFile, Outcome, Producer, Source, TubeSource};
 pub use protocol::{
     Command, CompareWith, Comparison, Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{OxygenUpdate, StopRule};
+use super::{OxygenRedraw, OxygenUpdate, StopRule};
 use crate::algebra::DeviceImage;
 use crate::coded::Problem;
 use crate::data::{Extremes, IterateId, MaskedRois, Notice, RoiSums, RunId, Volume};
@@ -178,6 +178,9 @@ pub enum EventKind {
     /// Maps of oxygen of the images so far, after an image and after an edit of the ROIs. (Pulse oximetry runs on this host.)
     #[serde(skip)]
     Oxygen(Box<OxygenUpdate>),
+    /// Standard deviations of the figures of these maps, after each draw of the noise and after an edit of the ROIs.
+    #[serde(skip)]
+    OxygenRedraw(Box<OxygenRedraw>),
 }
 
 /// Standard deviation of each voxel between the replicates of an image.

@@ -50,6 +50,11 @@ impl Publisher {
         Ok((Self { queue: Some(queue), in_flight: bounded(MAX_IN_FLIGHT), failures, frames, thread: Some(thread) }, events))
     }
 
+    /// Returns a sender of events for another thread.
+    pub fn events(&self) -> Option<EventSender> {
+        self.queue.clone().map(EventSender)
+    }
+
     /// Returns true if the watcher has taken every image and none is in flight.
     pub fn is_idle(&self) -> bool {
         self.in_flight.1.is_empty() && self.frames.is_empty()

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use rayon::ThreadPool;
 
+use super::oximetry::Redraw;
 use super::stop_rule::StopWatch;
 use super::{EndReason, OxygenImages, OxygenUpdate, RoiSet, RunId, Setup};
 use crate::algebra::PendingVolume;
 use crate::coded::Problem;
-use crate::data::{Notice, RoiSums, Volume};
+use crate::data::{Notice, RoiMask, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::measure::oximetry::OximetryError;
 use crate::measure::{DeviationImage, deviations_of_means};
@@ -102,6 +103,8 @@ pub(super) struct Run {
     algorithm: Box<dyn Algorithm>,
     pool: Arc<ThreadPool>,
     task: Task,
+    /// The job, of pulse oximetry.
+    oximetry: Option<Job>,
     /// Source of further projections.
     acquisition: Option<Acquisition>,
     /// Number of projections that the algorithm has received.
@@ -147,6 +150,7 @@ impl Run {
             algorithm,
             pool,
             task,
+            oximetry: info.job.data().oximetry().map(|_| info.job.clone()),
             acquisition: info.job.data().sweep().cloned(),
             num_received,
             growing_list: info.job.data().growing_list().cloned(),
@@ -272,20 +276,26 @@ impl Run {
         })
     }
 
-    /// Fits the oxygen of the images so far; of other algorithms nothing.
-    pub fn fit_oxygen(&mut self) -> Result<(), Failure> {
-        let Some(OxygenResult { maps, iterations, .. }) =
-            self.guarded(|algorithm, task| Ok::<_, Failure>(algorithm.oxygen(task)))?
-        else {
-            return Ok(());
-        };
+    /// Fits the oxygen of the images so far; of other algorithms nothing. After the last image it returns what draws of the noise need.
+    pub fn fit_oxygen(&mut self) -> Result<Option<Redraw>, Failure> {
+        let found = self.guarded(|algorithm, task| Ok::<_, Failure>(algorithm.oxygen(task)))?;
+        let Some(OxygenResult { images, iterations, maps }) = found else { return Ok(None) };
+        let redraw = maps.as_ref().ok().filter(|_| self.is_exhausted()).zip(self.oximetry.clone()).map(|(maps, job)| {
+            let (maps, pool) = (maps.clone(), Arc::clone(&self.pool));
+            Redraw { run: self.id, job, images, maps, pool }
+        });
         let maps = match maps {
             Err(OximetryError::Stopped(_)) => return Err(Failure::Stopped),
             maps => maps.map(OxygenImages::from).map_err(reason_of_none),
         };
         let masks = self.rois.rois.masks(&self.grid);
         self.oxygen = Some(OxygenUpdate::new((self.subiteration, iterations), maps, self.rois.branch, &masks));
-        Ok(())
+        Ok(redraw)
+    }
+
+    /// Returns its regions with the number of their edit.
+    pub fn regions(&self) -> (u64, Vec<RoiMask>) {
+        (self.rois.branch, self.rois.rois.masks(&self.grid))
     }
 
     /// Returns the coupled images: one of each radical, or of each sample of the spectra.

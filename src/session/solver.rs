@@ -9,6 +9,7 @@ use crossbeam_channel::Receiver;
 
 use super::history::History;
 use super::outgoing::{Image, Outgoing, Parcel};
+use super::oximetry::Redrawer;
 use super::publisher::Publisher;
 use super::run::{Failure, Run, State};
 use super::threads::Threads;
@@ -30,6 +31,8 @@ pub(super) struct Solver {
     options: SessionOptions,
     inbox: Receiver<Message>,
     waiting: VecDeque<Message>,
+    /// Draws of the noise of a finished run. (Before the publisher, whose end waits for all senders of events.)
+    redrawer: Option<Redrawer>,
     publisher: Publisher,
     history: History,
     threads: Threads,
@@ -41,7 +44,7 @@ impl Solver {
     pub fn new(setup: Setup, options: SessionOptions, inbox: Receiver<Message>, publisher: Publisher, history: History) -> Self {
         let threads = Threads::new(options.lower_priority);
         let (waiting, stop_rules) = (VecDeque::new(), Vec::new());
-        Self { setup, options, inbox, waiting, publisher, history, threads, stop_rules, run: None }
+        Self { setup, options, inbox, waiting, redrawer: None, publisher, history, threads, stop_rules, run: None }
     }
 
     /// Runs until `Quit` is received or the handle is dropped.
@@ -92,7 +95,10 @@ impl Solver {
             Control::Resume => self.resume(),
             Control::StepOnce => self.step_once(),
             Control::Stop => self.end(EndReason::Stopped),
-            Control::Cancel => self.end(EndReason::Cancelled),
+            Control::Cancel => {
+                self.redrawer = None;
+                self.end(EndReason::Cancelled);
+            }
             Control::SetAccumulation(accumulation) => self.set_accumulation(accumulation),
             Control::SetStopRules(rules) => self.set_stop_rules(rules),
             Control::SetIterations(target) => self.set_iterations(target),
@@ -111,7 +117,7 @@ impl Solver {
     /// Sets up a run. A stopped set-up ends as cancelled, a failed one with its reason.
     fn begin(&mut self, id: RunId, task: Task, job: &Job, rois: RoiSet, paused: bool) {
         // The memory of the old run is freed before the new one is forecast.
-        self.run = None;
+        (self.run, self.redrawer) = (None, None);
         self.history.begin(id);
         let made = match self.threads.pool(job.settings.num_threads) {
             Ok(pool) => Run::set_up(id, task, pool, &mut self.setup, job, rois),
@@ -240,9 +246,12 @@ impl Solver {
     fn fit_oxygen(&mut self) -> Result<(), Failure> {
         let Some(run) = &mut self.run else { return Ok(()) };
         let start = Instant::now();
-        run.fit_oxygen()?;
+        let redraw = run.fit_oxygen()?;
         run.elapsed += start.elapsed();
         self.report_oxygen();
+        if let (Some(redraw), Some(run), Some(events)) = (redraw, &self.run, self.publisher.events()) {
+            self.redrawer = Redrawer::start(redraw, run.regions(), events);
+        }
         Ok(())
     }
 
@@ -465,6 +474,9 @@ impl Solver {
                 }
                 self.publisher.send(Outgoing::CatchUp);
                 self.report_oxygen();
+                if let (Some(redrawer), Some(run)) = (&self.redrawer, &self.run) {
+                    redrawer.set_regions(run.regions());
+                }
             }
             Err(failure) => self.end_failed(failure),
         }

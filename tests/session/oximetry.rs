@@ -9,7 +9,8 @@ use tomoscope::plan::{
     default_settings_of, prepare,
 };
 use tomoscope::scanner::epri::Order;
-use tomoscope::session::{Command, Control, EndReason, EventKind, OxygenUpdate, RoiSet, RunId};
+use tomoscope::session::{Command, Control, EndReason, EventKind, OxygenRedraw, OxygenUpdate, RoiSet, RunId};
+use tomoscope::statistics::standard_deviation;
 use tomoscope::task::Task;
 
 use super::script::{Watcher, ball};
@@ -193,6 +194,110 @@ fn a_stop_ends_total_variation_within_an_image() {
     watcher.session.send(Control::Stop);
     assert_eq!(watcher.wait_for_end(run), EndReason::Stopped);
     assert_eq!(updates(&watcher, run).last().unwrap().iterations, [20; FIRST]);
+}
+
+/// Acquisitions of six vials in two dimensions at five delays, with noise of a seed, and their settings.
+fn noisy_vials(seed: u64) -> (Study<OxygenSeries>, RunSettings) {
+    let options = SweepOptions { scheme: "2d:48".parse().unwrap(), num_points: 32, step_mm: 40.0 / 32.0, seed, ..options() };
+    let phantom = by_name("vials", options.half_extent_mm()).unwrap();
+    let calibration = find("ox071-pbs").unwrap().clone();
+    let times_us = [0.4, 1.5, 4.5, 12.0, 30.0].to_vec();
+    let oxygen = OxygenOptions { calibration, times_us, inversion: 0.9, snr: Some(25.0) };
+    let study = simulate_oxygen(&phantom, &options, &oxygen, &Task::new()).unwrap().into_study(phantom.title, &oxygen);
+    let grid = grid_about_zero([32, 32, 1], [40.0 / 32.0; 3]).unwrap();
+    let settings = RunSettings { grid, ..settings(&study, 1) };
+    (study, settings)
+}
+
+/// Waits for all draws of the noise of a run with the regions of an edit.
+fn redraw(watcher: &mut Watcher, run: RunId, from: usize, branch: u64) -> OxygenRedraw {
+    let is_last = |event: &tomoscope::session::Event| match &event.kind {
+        EventKind::OxygenRedraw(redraw) => event.run == run && redraw.num_draws == redraw.num_total && redraw.branch == branch,
+        _ => false,
+    };
+    match watcher.wait_for(from, is_last).kind {
+        EventKind::OxygenRedraw(redraw) => *redraw,
+        _ => unreachable!(),
+    }
+}
+
+/// Median and HF10 of all voxels and of the vials differ between scans as they do between draws of one scan's noise.
+#[test]
+fn the_noise_is_drawn_again_after_the_last_delay() {
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let mut medians: Vec<Vec<f64>> = Vec::new();
+    let mut found: Vec<Vec<f64>> = Vec::new();
+    for seed in 1..=12 {
+        let (study, settings) = noisy_vials(seed);
+        let rois = RoiSet { branch: 1, rois: study.rois.clone().into() };
+        let run = watcher.session.send(Command::Start { job: Job::of(&study, settings), rois, paused: false });
+        assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
+        let last = updates(&watcher, run).pop().unwrap();
+        medians.push(last.regions.iter().map(|figures| figures.as_ref().unwrap().stats.median_torr).collect());
+        // (Further scans are for their medians. The start of the next run ends the draws of the one before.)
+        if seed <= 2 {
+            let redraw = redraw(&mut watcher, run, 0, 1);
+            assert_eq!((redraw.num_total, redraw.regions.len()), (20, study.rois.len()));
+            let all = redraw.all.unwrap();
+            assert!(all.num_draws == 20 && all.median_torr > 0.0 && (1e-4..0.1).contains(&all.hypoxic_fraction), "{all:?}");
+            found.push(redraw.regions.iter().map(|deviations| deviations.unwrap().median_torr).collect());
+            let draws: Vec<usize> = watcher
+                .events
+                .iter()
+                .filter_map(|event| match &event.kind {
+                    EventKind::OxygenRedraw(redraw) if event.run == run => Some(redraw.num_draws),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(draws, (0..=20).collect::<Vec<_>>());
+        }
+    }
+    let ratios: Vec<f64> = (0..medians[0].len())
+        .map(|region| {
+            let between = standard_deviation(&medians.iter().map(|scan| scan[region]).collect::<Vec<_>>()).unwrap();
+            let drawn = found.iter().map(|scan| scan[region]).sum::<f64>() / found.len() as f64;
+            println!("vial {region}: {between:.3} torr between scans, {drawn:.3} between draws");
+            drawn / between
+        })
+        .collect();
+    // 12 scans know each to 21 %, and two sets of 20 draws to 11 %: the median of six to some 12 %.
+    let median = tomoscope::statistics::median(ratios.clone()).unwrap();
+    assert!((0.7..1.4).contains(&median), "{median}: {ratios:?}");
+}
+
+#[test]
+fn draws_of_the_noise_follow_the_regions_and_end_with_the_run() {
+    let (study, settings) = noisy_vials(1);
+    let mut watcher = Watcher::new(Box::new(prepare));
+    let start = |watcher: &Watcher, settings: &RunSettings, branch| {
+        watcher.session.send(Command::Start { job: Job::of(&study, settings.clone()), rois: ball(branch), paused: false })
+    };
+    let run = start(&watcher, &settings, 1);
+    let first = redraw(&mut watcher, run, 0, 1);
+    assert!(first.regions.len() == 1 && first.all.is_some());
+    // Edited regions have their deviations at once, also after the last draw.
+    let from = watcher.events.len();
+    watcher.session.send(Command::SetRois(RoiSet { branch: 2, rois: study.rois.clone().into() }));
+    let edited = redraw(&mut watcher, run, from, 2);
+    assert!(edited.regions.len() == study.rois.len() && edited.all == first.all);
+    // Another run ends them, and so does a cancel.
+    let run = start(&watcher, &settings, 3);
+    watcher.wait_for_end(run);
+    let again = start(&watcher, &settings, 4);
+    assert_eq!(redraw(&mut watcher, again, 0, 4).all, first.all);
+    let is_redraw = |event: &tomoscope::session::Event, of| event.run == of && matches!(event.kind, EventKind::OxygenRedraw(_));
+    let started = watcher.events.iter().position(|event| event.run == again).unwrap();
+    let late = watcher.events[started..].iter().filter(|event| is_redraw(event, run)).count();
+    // (One draw may have been complete when the stop came.)
+    assert!(late <= 1, "{late}");
+    // Total variation does not draw.
+    let tv = RunSettings { algorithm: AlgorithmChoice::TV, num_iterations: 5, ..settings.clone() };
+    let run = start(&watcher, &tv, 5);
+    watcher.wait_for_end(run);
+    let from = watcher.events.len();
+    watcher.session.send(Command::SetRois(ball(6)));
+    watcher.wait_for(from, |event| matches!(&event.kind, EventKind::Oxygen(update) if update.branch == 6));
+    assert!(watcher.events.iter().all(|event| !is_redraw(event, run)));
 }
 
 #[test]

@@ -58,13 +58,14 @@ fn the_map_of_oxygen_covers_the_image_and_has_figures() {
         let (index, roi) = rois.iter().enumerate().find(|(_, roi)| roi.name.ends_with(&format!(", {torr} torr"))).unwrap();
         let median = update.regions[index].as_ref().unwrap().stats.median_torr;
         assert!((median - torr).abs() < 1.0, "{torr}: {median}");
-        harness.get_by_label(&format!("Median pO2 of {}: {median:.1} torr", roi.name));
+        harness.get_by_label_contains(&format!("Median pO2 of {}: {median:.1}", roi.name));
     }
     // Outside of the tissue no voxel is fitted: it is grey.
     let grey = colour(&mut harness, [0.75, 0.08]);
     assert!(grey.iter().all(|level| level.abs_diff(128) < 3), "{grey:?}");
     assert_eq!(harness.state().second_image().unwrap().display.colouring.palette, Palette::Oxygen);
     harness.check_accessibility();
+    harness.get_by_label_contains("±: standard deviation between");
     click(&mut harness, "σ of pO2");
     harness.get_by_label("Colour bar from 0 to 10.00 torr");
     click(&mut harness, "R1");
@@ -135,6 +136,17 @@ fn a_study_of_files_opens_and_its_map_is_saved() {
     for part in ["\"oximetry\"", "ox071-pbs", "Six vials, 30 µs", "\"torr\""] {
         assert!(record.contains(part), "'{part}' is missing in {record}");
     }
+    // The noise is drawn again after the last delay.
+    wait_to_see(&mut harness, "all draws", |harness| {
+        harness.query_by_label("±: standard deviation between 20 draws of the noise").is_some()
+    });
+    assert!(
+        harness.query_all_by_label_contains("Median pO2 of ").all(|label| label
+            .accesskit_node()
+            .label()
+            .unwrap()
+            .contains(" ± "))
+    );
     // An earlier image is shown without the map of all.
     harness.key_press(egui::Key::ArrowLeft);
     wait_for(&mut harness, "the image before", |app| app.shown().id().is_some_and(|id| id.subiteration == 3));

@@ -1,6 +1,5 @@
 //! `tomoscope oximetry`: relaxation rates and oxygen pressures of EPRI images.
 
-mod draws;
 pub mod options;
 mod regions;
 pub mod run;

@@ -3,12 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::data::{Roi, Volume};
-use crate::measure::oximetry::{HYPOXIC_TORR, OxygenStats};
+use crate::measure::oximetry::{DrawnFigures, FigureDeviations, HYPOXIC_TORR, OxygenStats};
 use crate::report::TextTable;
-use crate::statistics::standard_deviation;
-
-/// Median, mean and HF10 of a region.
-type Figures = [f64; 3];
 
 /// A region with its figures.
 struct Region {
@@ -16,7 +12,7 @@ struct Region {
     /// Voxels with their weights.
     voxels: Vec<(u32, f64)>,
     stats: Option<OxygenStats>,
-    draws: Vec<Figures>,
+    draws: DrawnFigures,
 }
 
 /// All fitted voxels, and regions.
@@ -33,7 +29,7 @@ impl Regions {
         let all = std::iter::once(("all fitted voxels".to_owned(), whole)).chain(rois.iter().map(of_roi));
         let region = |(name, voxels): (String, Vec<(u32, f64)>)| {
             let stats = stats(po2, &voxels);
-            Region { name, voxels, stats, draws: Vec::new() }
+            Region { name, voxels, stats, draws: DrawnFigures::default() }
         };
         Self(all.map(region).collect())
     }
@@ -41,17 +37,16 @@ impl Regions {
     /// Measures the map of a draw of the noise.
     pub fn add_draw(&mut self, po2: &Volume) {
         for region in &mut self.0 {
-            let stats = stats(po2, &region.voxels);
-            region.draws.extend(stats.map(|stats| [stats.median_torr, stats.mean_torr, stats.hypoxic_fraction]));
+            region.draws.add(stats(po2, &region.voxels));
         }
     }
 
     /// Returns the figures as JSON; fractions, not %.
     pub fn to_json(&self) -> Value {
         let of = |region: &Region| {
-            let uncertainty = region.uncertainty().map(
-                |[median, mean, hypoxic]| json!({ "median_torr": median, "mean_torr": mean, "hypoxic_fraction": hypoxic, "draws": region.draws.len() }),
-            );
+            let uncertainty = region.draws.deviations().map(|FigureDeviations { num_draws, median_torr, mean_torr, hypoxic_fraction }| {
+                json!({ "median_torr": median_torr, "mean_torr": mean_torr, "hypoxic_fraction": hypoxic_fraction, "draws": num_draws })
+            });
             json!({ "region": region.name, "po2": region.stats, "standard_deviations": uncertainty })
         };
         self.0.iter().map(of).collect()
@@ -61,7 +56,7 @@ impl Regions {
     pub fn table(&self, title: String) -> TextTable {
         let titles = |titles: &[&str]| titles.iter().map(|title| (*title).to_owned()).collect();
         let mut remarks = vec![format!("HF10: voxels of at most {HYPOXIC_TORR} torr")];
-        if self.0.iter().any(|region| !region.draws.is_empty()) {
+        if self.0.iter().any(|region| region.draws != DrawnFigures::default()) {
             remarks.push("±: standard deviation between draws of the noise".to_owned());
         }
         TextTable {
@@ -78,27 +73,21 @@ impl Regions {
 }
 
 impl Region {
-    /// Returns the standard deviations between the draws; `None` without.
-    fn uncertainty(&self) -> Option<Figures> {
-        let of = |index: usize| standard_deviation(&self.draws.iter().map(|draw| draw[index]).collect::<Vec<_>>());
-        Some([of(0)?, of(1)?, of(2)?])
-    }
-
     fn row(&self) -> Vec<String> {
         let Some(stats) = &self.stats else {
             return [self.name.as_str(), "–", "–", "–", "–", "0"].map(str::to_owned).to_vec();
         };
-        let uncertainty = self.uncertainty();
-        let with = |value: f64, index: usize, factor: f64| match uncertainty {
-            Some(deviations) => format!("{:.2} ± {:.2}", factor * value, factor * deviations[index]),
+        let uncertainty = self.draws.deviations();
+        let with = |value: f64, deviation: fn(FigureDeviations) -> f64, factor: f64| match uncertainty {
+            Some(deviations) => format!("{:.2} ± {:.2}", factor * value, factor * deviation(deviations)),
             None => format!("{:.2}", factor * value),
         };
         vec![
             self.name.clone(),
-            with(stats.median_torr, 0, 1.0),
-            with(stats.mean_torr, 1, 1.0),
+            with(stats.median_torr, |deviations| deviations.median_torr, 1.0),
+            with(stats.mean_torr, |deviations| deviations.mean_torr, 1.0),
             stats.sd_torr.map_or_else(|| "–".to_owned(), |sd| format!("{sd:.2}")),
-            with(stats.hypoxic_fraction, 2, 100.0),
+            with(stats.hypoxic_fraction, |deviations| deviations.hypoxic_fraction, 100.0),
             stats.num_voxels.to_string(),
         ]
     }

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::draws::Draws;
 use super::options::OximetryOptions;
 use super::regions::Regions;
-use super::sweeps::{Reconstructed, Sweeps};
+use super::sweeps::{self, Reconstructed};
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliResult, Done};
 use crate::cli::shared::notices;
@@ -19,7 +18,7 @@ use crate::data::{Notice, Unit, Volume};
 use crate::io::{check_image_unit, read_regions, rois};
 use crate::measure::DeviationImage;
 use crate::measure::oximetry::{NO_RATE, OxygenMaps, RateFitter, oxygen_maps};
-use crate::plan::{DeviceRecord, ImageKind, ImageRecord, OximetryRecord, Provenance, Start, choose_device};
+use crate::plan::{DeviceRecord, ImageKind, ImageRecord, OximetryRecord, OxygenDraws, Provenance, Start, choose_device};
 
 /// Warning of maps by total variation without redrawn noise.
 const RESIDUALS_OF_VARIATION: &str =
@@ -41,9 +40,9 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
         None => Vec::new(),
     };
     notices::print(rois::notice(&rois).as_slice());
-    let sweeps = if options.are_sweeps()? { Some(Sweeps::read(options)?) } else { None };
-    let Reconstructed { images, record: algorithm, iterations } = match &sweeps {
-        Some(sweeps) => with_bar("reconstructing", |task| sweeps.images(task))??,
+    let acquisitions = if options.are_sweeps()? { Some(sweeps::read(options)?) } else { None };
+    let Reconstructed { images, record: algorithm, iterations } = match &acquisitions {
+        Some(acquisitions) => with_bar("reconstructing", |task| sweeps::images(acquisitions, task))??,
         None => Reconstructed { images: options.images()?, ..Reconstructed::default() },
     };
     let views: Vec<&Volume> = images.iter().collect();
@@ -54,21 +53,21 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
     let mut maps = with_bar("fitting", |task| oxygen_maps(device.as_mut(), &views, &fitter, &calibration, fraction, task))??;
     let mut regions = Regions::new(&maps.po2, &rois);
     let mut po2_sd = None;
-    if let (Some(sweeps), Some(num)) = (&sweeps, options.repeats) {
-        if let Some(mut draws) = Draws::new(sweeps, &images, &maps, (&fitter, &calibration), options.seed)? {
+    if let (Some(acquisitions), Some(num)) = (&acquisitions, options.repeats) {
+        if let Some(mut draws) = OxygenDraws::new(acquisitions, &views, &maps, (&fitter, &calibration), options.seed)? {
             let mut deviation = DeviationImage::new(maps.po2.grid.num_voxels());
             for draw in 0..num {
                 let po2 = with_bar(&format!("draw {} of {num}", draw + 1), |task| draws.po2(draw, task))??;
                 regions.add_draw(&po2);
                 deviation.add(&po2);
             }
-            if !sweeps.is_linear() {
+            if !acquisitions.is_linear() {
                 let mut image = maps.po2.clone();
                 deviation.write(&mut image);
                 po2_sd = Some(image);
             }
         }
-    } else if sweeps.as_ref().is_some_and(|sweeps| !sweeps.is_linear()) {
+    } else if acquisitions.as_ref().is_some_and(|acquisitions| !acquisitions.is_linear()) {
         notices::print(&[Notice::warning(RESIDUALS_OF_VARIATION)]);
     }
     let draws = options.repeats.filter(|_| po2_sd.is_some());

@@ -145,6 +145,7 @@ impl<'a> Work<'a> {
             | EventKind::Profiled { .. }
             | EventKind::Recovered { .. }
             | EventKind::Oxygen(_)
+            | EventKind::OxygenRedraw(_)
             | EventKind::Paused
             | EventKind::Resumed => {}
         }

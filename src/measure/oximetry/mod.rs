@@ -22,6 +22,6 @@ pub use error::OximetryError;
 pub use figures::{OxygenFigures, OxygenHistogram};
 pub use fit::{FitLimits, RateFit, RateFitter};
 pub use maps::{MASK_FRACTION, NO_RATE, OxygenMaps, oxygen_maps};
-pub use redraw::{noise_of, redrawn_po2, refitted_po2};
+pub use redraw::{DrawnFigures, FigureDeviations, noise_of, redrawn_po2, refitted_po2};
 pub use stats::{HYPOXIC_TORR, OxygenStats};
 pub use voxels::{FitsOnThreads, VoxelFit, VoxelFits};

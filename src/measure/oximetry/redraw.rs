@@ -7,8 +7,45 @@
 use super::error::OximetryError;
 use super::fit::RateFitter;
 use super::maps::{OxygenMaps, fitted_po2};
+use super::stats::OxygenStats;
 use crate::data::{OxygenCalibration, Volume};
+use crate::statistics::standard_deviation;
 use crate::task::Task;
+
+/// Figures of a region in draws of the noise.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DrawnFigures(Vec<OxygenStats>);
+
+/// Standard deviations of the figures of a region between draws of the noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FigureDeviations {
+    /// Number of draws in which the region has a voxel.
+    pub num_draws: usize,
+    /// That of the median, torr.
+    pub median_torr: f64,
+    /// That of the mean, torr.
+    pub mean_torr: f64,
+    /// That of HF10.
+    pub hypoxic_fraction: f64,
+}
+
+impl DrawnFigures {
+    /// Adds the figures in a draw; `None` = no voxel of the region has a pressure.
+    pub fn add(&mut self, stats: Option<OxygenStats>) {
+        self.0.extend(stats);
+    }
+
+    /// Returns the standard deviations between the draws; `None` of fewer than two.
+    pub fn deviations(&self) -> Option<FigureDeviations> {
+        let of = |figure: fn(&OxygenStats) -> f64| standard_deviation(&self.0.iter().map(figure).collect::<Vec<_>>());
+        Some(FigureDeviations {
+            num_draws: self.0.len(),
+            median_torr: of(|stats| stats.median_torr)?,
+            mean_torr: of(|stats| stats.mean_torr)?,
+            hypoxic_fraction: of(|stats| stats.hypoxic_fraction)?,
+        })
+    }
+}
 
 /// Returns the noise of images of noise alone: the root of their mean square in the fitted voxels.
 pub fn noise_of(maps: &OxygenMaps, images: &[Volume]) -> f64 {

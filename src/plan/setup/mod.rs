@@ -4,7 +4,7 @@ pub mod counts;
 pub mod events;
 mod gpu_trial;
 pub mod images;
-mod oximetry;
+pub mod oximetry;
 pub mod pairs;
 pub mod prepared;
 pub mod sweep;

@@ -19,6 +19,9 @@ use crate::plan::problem::SetupProblem;
 use crate::recon::{PulseOximetry, ReconError};
 use crate::task::Task;
 
+/// Draws of the noise of a run in the window: a standard deviation between them is uncertain by 16 %.
+pub const NUM_OXYGEN_DRAWS: usize = 20;
+
 /// Makes the algorithm that reconstructs the acquisitions on one device.
 pub(in crate::plan) fn prepare_on(
     device: DeviceChoice,
@@ -82,7 +85,9 @@ fn acquisition(series: &OxygenSeries, index: usize) -> Result<Acquisition, Setup
     Ok(Acquisition::complete(sweep.clone()))
 }
 
-/// Returns the bytes of the images, the fits and the maps, in the memory of the computer.
+/// Returns the bytes of the images, the fits and the maps, and those of draws of the noise, in the memory of the computer.
 fn bytes_of_maps(series: &OxygenSeries, grid: &Grid) -> u64 {
-    (4 * series.sweeps.len() as u64 + PulseOximetry::BYTES_PER_FIT) * grid.num_voxels() as u64
+    // Draws have two sets of images and one of fits at a time, and keep their maps.
+    let (images, draws) = (4 * series.sweeps.len() as u64, 4 * NUM_OXYGEN_DRAWS as u64);
+    (3 * images + 2 * PulseOximetry::BYTES_PER_FIT + draws) * grid.num_voxels() as u64
 }

@@ -29,7 +29,7 @@ impl ServerSession {
                     let image = StoredIterate { id, extremes: volume.extremes(), volume };
                     self.images.set_deviation(image, post_filter_fwhm_mm);
                 }
-                EventKind::CoupledImages(_) | EventKind::Oxygen(_) => {}
+                EventKind::CoupledImages(_) | EventKind::Oxygen(_) | EventKind::OxygenRedraw(_) => {}
                 kind => {
                     self.running.take_if(|_| run == self.latest && matches!(kind, EventKind::Failed(_)));
                     self.notify(Notification::Event(Event { run, kind }))?;

@@ -6,8 +6,9 @@ use strum::VariantArray as _;
 
 use crate::data::{OxygenSeries, Roi};
 use crate::measure::FitCounts;
-use crate::measure::oximetry::{HYPOXIC_TORR, NO_RATE, OxygenFigures, OxygenHistogram};
-use crate::session::OxygenUpdate;
+use crate::measure::oximetry::{FigureDeviations, HYPOXIC_TORR, NO_RATE, OxygenFigures, OxygenHistogram};
+use crate::plan::NUM_OXYGEN_DRAWS;
+use crate::session::{OxygenRedraw, OxygenUpdate};
 use crate::text::counted;
 use crate::ui::layer::action::LayerAction;
 use crate::ui::layer::oxygen_map::OxygenMap;
@@ -16,17 +17,17 @@ use crate::ui::widgets::plot::{self, plot};
 use crate::ui::widgets::theme;
 
 /// Width of the figures, points.
-const FIGURES_WIDTH: f32 = 400.0;
+const FIGURES_WIDTH: f32 = 440.0;
 
 /// Name of the row of all voxels.
 const ALL: &str = "all fitted voxels";
 
 /// Columns of the table, with their tooltips.
 const COLUMNS: [(&str, &str); 5] = [
-    ("Median", "Median oxygen pressure of the voxels, torr; 1 torr = 1 mmHg"),
+    ("Median", "Median oxygen pressure of the voxels, torr; 1 torr = 1 mmHg; ± standard deviation between draws of the noise"),
     ("σ", "Noise of one voxel: median of the standard deviations of single voxels, torr, from the residuals of the fits"),
     ("SD", "Standard deviation between the voxels, torr"),
-    ("HF10, %", "Hypoxic fraction: voxels of at most 10 torr"),
+    ("HF10, %", "Hypoxic fraction: voxels of at most 10 torr; ± standard deviation between draws of the noise"),
     ("voxels", "Voxels with an oxygen pressure"),
 ];
 
@@ -40,6 +41,10 @@ pub struct OxygenView<'a> {
     pub next_image: Option<(u64, u64)>,
     /// Newest maps.
     pub update: Option<&'a OxygenUpdate>,
+    /// Draws of the noise so far.
+    pub redraw: Option<&'a OxygenRedraw>,
+    /// True if the noise is drawn again after the last image.
+    pub has_redraw: bool,
     /// Chosen map.
     pub map: OxygenMap,
     /// Regions.
@@ -52,6 +57,26 @@ impl<'a> OxygenView<'a> {
     /// Returns the figures of a region, of those that were measured.
     fn of_region(&self, index: usize) -> Option<&'a OxygenFigures> {
         self.update?.regions.get(index)?.as_ref()
+    }
+
+    /// Returns the draws of the noise, unless their regions are not those of the maps.
+    fn draws(&self) -> Option<&'a OxygenRedraw> {
+        self.redraw.filter(|redraw| self.update.is_some_and(|update| update.branch == redraw.branch))
+    }
+
+    /// Describes the standard deviations of median and HF10, once there is a map.
+    fn redraw_text(&self) -> String {
+        match self.redraw {
+            _ if !self.has_redraw => {
+                let text = "±: not computed with total variation, whose draws take as long as runs; `tomoscope oximetry";
+                format!("{text} … --algorithm tv --repeats {NUM_OXYGEN_DRAWS}` computes it")
+            }
+            Some(OxygenRedraw { num_draws, num_total, .. }) if num_draws < num_total => {
+                format!("±: standard deviation between draws of the noise; {num_draws} of {num_total} draws")
+            }
+            Some(OxygenRedraw { num_total, .. }) => format!("±: standard deviation between {num_total} draws of the noise"),
+            None => format!("±: begins after the last {}", self.series.time_name()),
+        }
     }
 
     /// Returns name and figures of the region of the histogram: the selected one, else all voxels.
@@ -85,6 +110,7 @@ pub fn oxygen_ui(view: &OxygenView, ui: &mut Ui, actions: &mut Vec<LayerAction>)
                 match view.update.map(|update| &update.maps) {
                     Some(Ok(maps)) => {
                         table_ui(view, ui);
+                        ui.add(egui::Label::new(RichText::new(view.redraw_text()).small()).wrap());
                         counts_ui(&maps.counts, ui);
                     }
                     Some(Err(reason)) => _ = ui.add(egui::Label::new(format!("No map yet: {reason}.")).wrap()),
@@ -127,23 +153,31 @@ fn table_ui(view: &OxygenView, ui: &mut Ui) {
                 ui.label(RichText::new(title).small().strong()).on_hover_text(help);
             }
             ui.end_row();
-            row_ui(ALL, view.update.and_then(|update| update.all.as_ref()), ui);
+            let draws = view.draws();
+            row_ui(ALL, view.update.and_then(|update| update.all.as_ref()), draws.and_then(|draws| draws.all), ui);
             for (index, roi) in view.rois.iter().enumerate() {
-                row_ui(&roi.name, view.of_region(index), ui);
+                let deviations = draws.and_then(|draws| *draws.regions.get(index)?);
+                row_ui(&roi.name, view.of_region(index), deviations, ui);
             }
         });
 }
 
-fn row_ui(name: &str, figures: Option<&OxygenFigures>, ui: &mut Ui) {
+fn row_ui(name: &str, figures: Option<&OxygenFigures>, deviations: Option<FigureDeviations>, ui: &mut Ui) {
     ui.label(name);
     match figures {
         Some(OxygenFigures { stats, voxel_sd_torr, .. }) => {
             let torr = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
-            let median = ui.label(RichText::new(torr(Some(stats.median_torr))).strong());
-            plot::name(&median, &format!("Median pO2 of {name}: {:.1} torr", stats.median_torr));
+            let with = |value: f64, deviation: Option<f64>| match deviation {
+                Some(deviation) => format!("{value:.1} ± {deviation:.1}"),
+                None => format!("{value:.1}"),
+            };
+            let median_text = with(stats.median_torr, deviations.map(|deviations| deviations.median_torr));
+            let median = ui.label(RichText::new(&median_text).strong());
+            plot::name(&median, &format!("Median pO2 of {name}: {median_text} torr"));
             ui.label(torr(*voxel_sd_torr));
             ui.label(torr(stats.sd_torr));
-            ui.label(format!("{:.1}", 100.0 * stats.hypoxic_fraction));
+            let hypoxic = deviations.map(|deviations| 100.0 * deviations.hypoxic_fraction);
+            ui.label(with(100.0 * stats.hypoxic_fraction, hypoxic));
             ui.label(format::count(stats.num_voxels as f64));
         }
         None => ["–"; 4].into_iter().chain(["0"]).for_each(|text| _ = ui.label(text)),

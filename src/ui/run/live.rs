@@ -16,8 +16,8 @@ use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, IterationScheme, Provenance, StartInfo};
 use crate::recon::{AscentTuning, Explained, RaceReport};
 use crate::session::{
-    Comparison, EndReason, Event, EventKind, IterateReport, OxygenImages, OxygenUpdate, PeakLine, PeaksPoint, RunId, RunRecord,
-    RunTable, StepFigures,
+    Comparison, EndReason, Event, EventKind, IterateReport, OxygenImages, OxygenRedraw, OxygenUpdate, PeakLine, PeaksPoint,
+    RunId, RunRecord, RunTable, StepFigures,
 };
 use crate::task::Task;
 
@@ -134,6 +134,8 @@ pub struct LiveRun {
     pub radicals: Option<RadicalImages>,
     /// File of the images of all radicals, which are written when they arrive.
     pub radicals_file: Option<PathBuf>,
+    /// Standard deviations of their figures between draws of the noise.
+    pub oxygen_redraw: Option<OxygenRedraw>,
     /// Recovery coefficients of the NEMA spheres.
     pub recovery: LiveRecovery,
     /// Marks, each with the number of complete steps at that time.
@@ -262,6 +264,7 @@ impl LiveRun {
             }
             EventKind::Deviation(_) | EventKind::CoupledImages(_) => {}
             EventKind::Oxygen(update) => self.oxygen = Some((**update).clone()),
+            EventKind::OxygenRedraw(update) => self.oxygen_redraw = Some((**update).clone()),
             EventKind::Profiled { line, points } => self.peaks.add(*line, points),
             EventKind::Recovered { query, points } => self.recovery.add(*query, points),
             EventKind::Explained { subiteration, explained } => {

@@ -119,7 +119,7 @@ impl App {
                         false => self.receive_radicals(ctx, event.run, images),
                     }
                 }
-                EventKind::Oxygen(_) => {}
+                EventKind::Oxygen(_) | EventKind::OxygenRedraw(_) => {}
                 EventKind::Failed(problem) => self.notify(ctx, Notice::error(problem.text)),
                 _ => {}
             }

@@ -1,10 +1,15 @@
 //! Maps of oxygen during a run of pulse oximetry, and figures of its regions.
 
+mod redraw;
+
 use std::sync::Arc;
 
 use crate::data::{RoiMask, Volume};
+use crate::geometry::Grid;
 use crate::measure::FitCounts;
 use crate::measure::oximetry::{OxygenFigures, OxygenMaps};
+pub use redraw::OxygenRedraw;
+pub(super) use redraw::{Redraw, Redrawer};
 
 /// Maps of oxygen of the images so far, and figures of the regions.
 #[derive(Clone, Debug)]
@@ -52,15 +57,14 @@ impl OxygenUpdate {
         masks: &[RoiMask],
     ) -> Self {
         let update = Self { num_images, iterations, maps, branch, all: None, regions: Vec::new() };
-        let all =
-            update.maps.as_ref().ok().and_then(|maps| maps.figures((0..maps.po2.grid.num_voxels()).map(|index| (index, 1.0))));
+        let all = update.maps.as_ref().ok().and_then(|maps| maps.figures(&whole(&maps.po2.grid)));
         Self { all, ..update.measured(branch, masks) }
     }
 
     /// Returns the same maps with the figures of other regions.
     pub(super) fn measured(self, branch: u64, masks: &[RoiMask]) -> Self {
         let regions = match &self.maps {
-            Ok(maps) => masks.iter().map(|mask| maps.figures_in(mask)).collect(),
+            Ok(maps) => masks.iter().map(|mask| maps.figures(&mask.voxels)).collect(),
             Err(_) => Vec::new(),
         };
         Self { branch, regions, ..self }
@@ -68,11 +72,13 @@ impl OxygenUpdate {
 }
 
 impl OxygenImages {
-    fn figures_in(&self, mask: &RoiMask) -> Option<OxygenFigures> {
-        self.figures(mask.voxels.iter().map(|&(index, weight)| (index as usize, f64::from(weight))))
-    }
-
-    fn figures(&self, voxels: impl Iterator<Item = (usize, f64)> + Clone) -> Option<OxygenFigures> {
+    fn figures(&self, voxels: &[(u32, f32)]) -> Option<OxygenFigures> {
+        let voxels = voxels.iter().map(|&(index, weight)| (index as usize, f64::from(weight)));
         OxygenFigures::of(&self.po2, self.po2_sd.as_deref(), voxels)
     }
+}
+
+/// Returns all voxels of a grid with weight 1.
+fn whole(grid: &Grid) -> Vec<(u32, f32)> {
+    (0..grid.num_voxels() as u32).map(|index| (index, 1.0)).collect()
 }
