@@ -8,9 +8,9 @@ use crate::ui::widgets::colour_scale::ColourScale;
 /// Map computed from a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunMap {
-    /// Of pulse oximetry.
+    /// Quantity of pulse oximetry.
     Oxygen(OxygenMap),
-    /// Of the lines in the spectra of the voxels.
+    /// Parameter of the lines in the spectra of the voxels.
     Line(LineMap),
 }
 
