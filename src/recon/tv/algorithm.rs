@@ -445,10 +445,14 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         self.lattice.num_images
     }
 
-    fn image_into(&mut self, image: usize, volume: &mut Volume) -> Result<(), ReconError> {
+    /// One read of the device has all images.
+    fn images_into(&mut self, volumes: &mut [Volume]) -> Result<(), ReconError> {
         let num_voxels = self.grid.num_voxels();
         let Some(arrays) = &self.arrays else { return Ok(()) };
-        let copy = |values: &[f32]| volume.as_mut_slice().copy_from_slice(&values[image * num_voxels..][..num_voxels]);
+        let copy = |values: &[f32]| {
+            let images = volumes.iter_mut().zip(values.chunks_exact(num_voxels));
+            images.for_each(|(volume, image)| volume.as_mut_slice().copy_from_slice(image));
+        };
         Ok(self.backend.read(&arrays.u, copy)?)
     }
 
