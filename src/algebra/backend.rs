@@ -191,23 +191,6 @@ pub trait Backend: Send {
     /// Device failure.
     fn read<K: Kind, R>(&mut self, array: &Self::Array<K>, read: impl FnOnce(&[f32]) -> R) -> Result<R, BackendError>;
 
-    /// Hands the values of a range to `read`, on the host.
-    ///
-    /// # Errors
-    /// A range outside the array, device failure.
-    fn read_range<K: Kind, R>(
-        &mut self,
-        array: &Self::Array<K>,
-        range: Range<usize>,
-        read: impl FnOnce(&[f32]) -> R,
-    ) -> Result<R, BackendError> {
-        let expected = range.end;
-        self.read(array, |values| {
-            let found = values.len();
-            values.get(range).map(read).ok_or(BackendError::Length { expected, found })
-        })?
-    }
-
     /// `array` = value.
     ///
     /// # Errors

@@ -221,15 +221,6 @@ impl Backend for CudaBackend {
         Ok(read(&copied(&self.stream, "copy values from the device", &array.0)?))
     }
 
-    fn read_range<K: Kind, R>(
-        &mut self,
-        array: &CudaArray<K>,
-        range: Range<usize>,
-        read: impl FnOnce(&[f32]) -> R,
-    ) -> Result<R, BackendError> {
-        Ok(read(&copied(&self.stream, "copy values from the device", &array.piece(range)?)?))
-    }
-
     fn fill<K: Kind>(&mut self, array: &mut CudaArray<K>, value: f32) -> Result<(), BackendError> {
         if value.to_bits() == 0 {
             return Ok(self.clear(array)?);

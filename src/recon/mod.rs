@@ -262,12 +262,12 @@ pub trait Algorithm: Send {
         1
     }
 
-    /// Copies one of the coupled images, numbered from 0, into a volume of the run's grid.
+    /// Copies the coupled images into as many volumes of the run's grid.
     ///
     /// # Errors
     /// Device failure.
-    fn image_into(&mut self, _image: usize, volume: &mut Volume) -> Result<(), ReconError> {
-        self.volume_into(volume)
+    fn images_into(&mut self, volumes: &mut [Volume]) -> Result<(), ReconError> {
+        volumes.iter_mut().try_for_each(|volume| self.volume_into(volume))
     }
 
     /// Returns the images of pulse oximetry so far and fits their maps of oxygen; `None` of algorithms without such maps. `task` counts

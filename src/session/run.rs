@@ -302,13 +302,10 @@ impl Run {
     pub fn coupled_images(&mut self) -> Result<Vec<Volume>, Failure> {
         let (grid, unit) = (self.grid.clone(), self.course.unit);
         self.guarded(|algorithm, _| {
-            let num_images = algorithm.num_images();
-            let image = |index| {
-                let mut volume = Volume { unit, ..Volume::filled(grid.clone(), 0.0) };
-                algorithm.image_into(index, &mut volume)?;
-                Ok::<_, ReconError>(volume)
-            };
-            (0..num_images).map(image).collect()
+            let empty = |_| Volume { unit, ..Volume::filled(grid.clone(), 0.0) };
+            let mut volumes: Vec<Volume> = (0..algorithm.num_images()).map(empty).collect();
+            algorithm.images_into(&mut volumes)?;
+            Ok::<_, ReconError>(volumes)
         })
     }
 

@@ -17,6 +17,7 @@ mod remote;
 mod rooms;
 mod runs;
 mod script;
+mod spectra;
 mod stop_rules;
 mod sweeps;
 #[path = "../support/toy.rs"]

@@ -60,6 +60,7 @@ mod rooms;
 mod scans;
 mod send;
 mod soak;
+mod spectra;
 mod sweeps;
 mod targets;
 #[path = "../support/toy.rs"]

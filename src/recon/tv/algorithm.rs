@@ -437,11 +437,15 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         self.lattice.num_images
     }
 
-    fn image_into(&mut self, image: usize, volume: &mut Volume) -> Result<(), ReconError> {
+    /// One read of the device has all images.
+    fn images_into(&mut self, volumes: &mut [Volume]) -> Result<(), ReconError> {
         let num_voxels = self.grid.num_voxels();
         let Some(arrays) = &self.arrays else { return Ok(()) };
-        let copy = |values: &[f32]| volume.as_mut_slice().copy_from_slice(values);
-        Ok(self.backend.read_range(&arrays.u, image * num_voxels..(image + 1) * num_voxels, copy)?)
+        let copy = |values: &[f32]| {
+            let images = volumes.iter_mut().zip(values.chunks_exact(num_voxels));
+            images.for_each(|(volume, image)| volume.as_mut_slice().copy_from_slice(image));
+        };
+        Ok(self.backend.read(&arrays.u, copy)?)
     }
 
     /// Nothing is added by several threads.

@@ -9,9 +9,9 @@ use crate::ui::widgets::colour_scale::ColourScale;
 /// Map or image of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunMap {
-    /// Of pulse oximetry.
+    /// Quantity of pulse oximetry.
     Oxygen(OxygenMap),
-    /// Of the lines in the spectra of the voxels.
+    /// Parameter of the lines in the spectra of the voxels.
     Line(LineMap),
     /// Image of a radical, numbered from 0; the first is the displayed one.
     Radical(usize),
