@@ -113,7 +113,10 @@ impl App {
                 EventKind::Deviation(update) => self.receive_deviation(update),
                 EventKind::CoupledImages(images) => self.receive_radicals(ctx, event.run, images),
                 EventKind::Oxygen(_) => {}
-                EventKind::Failed(problem) => self.notify(ctx, Notice::error(problem.text)),
+                EventKind::Failed(problem) => {
+                    self.notify(ctx, Notice::error(problem.text));
+                    self.save_failed_radicals(ctx);
+                }
                 _ => {}
             }
         }
