@@ -93,6 +93,9 @@ fn two_radicals_have_an_image_each() {
     assert!(printed.contains("out_tam.nii") && printed.contains("out_tempo.nii"), "{printed}");
     assert!(!at.join("out.nii").exists());
     let sum = |name: &str| read_volume(&at.join(name)).unwrap().0.as_slice().iter().map(|v| f64::from(*v)).sum::<f64>();
+    let record = std::fs::read_to_string(at.join("out_tempo.nii.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    assert_eq!(record["radical"], serde_json::json!({ "name": "tempo", "separated": ["tam", "tempo"] }));
     // Totals of PyEPRI's images, which are per cm².
     let [tam, tempo] = [sum("out_tam.nii") / 3.97135, sum("out_tempo.nii") / 23.8086];
     // (After 200 of the 1889 iterations to the end.)

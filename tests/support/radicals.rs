@@ -94,7 +94,8 @@ pub fn write(folder: &Path) -> (PathBuf, [PathBuf; 2]) {
     let file = |suffix: &str| folder.join(format!("tubes-{suffix}.npy"));
     let gauss_per_cm = GRADIENT_MT_PER_MM / 0.01;
     let directions: Vec<_> = sweep.projections.iter().map(|projection| projection.direction).collect();
-    let gradients = (0..2).flat_map(|axis| directions.iter().map(move |n| (gauss_per_cm * n[axis]) as f32));
+    // (In continuous-wave data t runs against the gradient.)
+    let gradients = (0..2).flat_map(|axis| directions.iter().map(move |n| (-gauss_per_cm * n[axis]) as f32));
     put(&file("fgrad"), &format!("(2, {NUM_ANGLES})"), gradients.collect::<Vec<_>>());
     let gauss = (0..NUM_POINTS).map(|i| (3300.0 + 10.0 * STEP_MT * (i as f64 - 32.0)) as f32);
     put(&file("B"), &format!("({NUM_POINTS},)"), gauss);

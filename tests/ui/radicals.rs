@@ -92,6 +92,7 @@ fn each_radical_has_an_image_that_is_chosen_measured_and_saved() {
     let numbers = harness.state().second_image().unwrap();
     assert_eq!(numbers.display.opacity, 1.0);
     assert!(harness.query_by_label_contains("tempo of ").is_some());
+    harness.get_by_label_contains("radical tempo, iteration 300");
     // Both at once, and back.
     click(&mut harness, "tam + tempo");
     assert_eq!(harness.state().second_image().unwrap().display.opacity, 0.5);

@@ -210,10 +210,10 @@ impl LiveRun {
         if radicals.len() > 1 { radicals.iter().map(|radical| radical.name.clone()).collect() } else { Vec::new() }
     }
 
-    /// Takes the images of all radicals after the newest step.
-    pub fn take_radicals(&mut self, images: Vec<Volume>) {
+    /// Takes and returns the images of all radicals after the newest step: events arrive in order.
+    pub fn take_radicals(&mut self, images: Vec<Volume>) -> &RadicalImages {
         let subiteration = self.progress().0;
-        self.radicals = Some(RadicalImages { subiteration, images: images.into_iter().map(Arc::new).collect() });
+        self.radicals.insert(RadicalImages { subiteration, images: images.into_iter().map(Arc::new).collect() })
     }
 
     /// True if any iterate was measured.

@@ -72,9 +72,11 @@ impl RunView {
         run.provenance(id.subiteration, self.shown.filter_mm())
     }
 
-    /// Returns the provenance as text.
-    pub fn provenance_words(&self) -> String {
+    /// Returns the provenance as text, of the image of another radical if one hides the displayed image.
+    pub fn provenance_words(&self, hiding_radical: Option<usize>) -> String {
         let (Some((_, run)), Some(provenance)) = (self.shown_of(), self.provenance()) else { return String::new() };
+        let radical = provenance.radical.clone().map(|radical| radical.numbered(hiding_radical.unwrap_or(0)));
+        let provenance = Provenance { radical, ..provenance };
         let before = if run.run == self.live.run || self.shown_frame().is_some() { "" } else { "the run before: " };
         format!("{before}{}", provenance.line())
     }

@@ -117,10 +117,9 @@ impl App {
     pub(super) fn receive_radicals(&mut self, ctx: &Context, run: RunId, images: Vec<Volume>) {
         self.layer.received_radicals();
         let Some(view) = self.runs.of_mut(run).filter(|view| !view.live.radical_names().is_empty()) else { return };
-        view.live.take_radicals(images);
-        let file = view.live.radicals_file.take().filter(|_| self.runs.active().live.run == run);
+        let (radicals, file) = (view.live.take_radicals(images).clone(), view.live.radicals_file.take());
         if let Some(path) = file {
-            self.write_radicals(ctx, &path);
+            self.write_radicals(ctx, run, &path, &radicals);
         }
     }
 
@@ -173,6 +172,11 @@ impl App {
     /// Returns the second image, if it is drawn.
     pub(super) fn drawn_layer(&self) -> Option<&SecondImage> {
         self.layer.image.as_ref().filter(|image| image.is_drawn())
+    }
+
+    /// Returns the number of the radical whose image hides the displayed image.
+    pub(super) fn hiding_radical(&self) -> Option<usize> {
+        self.drawn_layer().filter(|image| image.hides())?.radical
     }
 
     /// Returns the position of an oblique displayed image in the world.

@@ -16,7 +16,7 @@ use super::series_chooser::series_chooser_ui;
 use super::status::{StatusView, status_ui};
 use crate::data::ValueScale;
 use crate::plan::IterationScheme;
-use crate::session::StopRule;
+use crate::session::{RoiNumbers, StopRule};
 use crate::ui::layer::layer_panel::blend_ui;
 use crate::ui::layer::radical_panel::radicals_ui;
 use crate::ui::plots::BottomTab;
@@ -278,7 +278,7 @@ impl App {
             volume,
             rois: &self.rois.document.rois,
             // The outlines have the numbers of the displayed picture.
-            numbers: if has_own_window { self.difference.numbers() } else { self.run().table.numbers() },
+            numbers: self.outline_numbers(has_own_window),
             scale,
             labels: self.rois.labels,
             selected: self.rois.selected,
@@ -308,7 +308,7 @@ impl App {
             let bar = ToolbarView { colouring, scale, has_own_window, ..toolbar };
             bar_help = summed(actions, Action::View, |actions| colour_bar_ui(&bar, ui, actions));
         });
-        let made = self.run().provenance_words();
+        let made = self.run().provenance_words(self.hiding_radical());
         ui.add(egui::Label::new(egui::RichText::new(made).small()).truncate());
         // Without the whole volume no value at the pointer is shown.
         let is_whole = self.run().shown.volume().is_some_and(|whole| std::ptr::eq(whole, volume));
@@ -326,6 +326,15 @@ impl App {
         ui.add(egui::Label::new(egui::RichText::new(help).small().weak()).truncate());
         if let Some(plane) = plane {
             self.slices.active_plane = plane;
+        }
+    }
+
+    /// Returns the numbers of the regions in the displayed picture; none where another radical hides the measured image.
+    fn outline_numbers(&self, is_difference: bool) -> &[RoiNumbers] {
+        match self.hiding_radical() {
+            Some(_) => &[],
+            None if is_difference => self.difference.numbers(),
+            None => self.run().table.numbers(),
         }
     }
 

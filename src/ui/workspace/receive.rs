@@ -120,7 +120,10 @@ impl App {
                     }
                 }
                 EventKind::Oxygen(_) | EventKind::OxygenRedraw(_) => {}
-                EventKind::Failed(problem) => self.notify(ctx, Notice::error(problem.text)),
+                EventKind::Failed(problem) => {
+                    self.notify(ctx, Notice::error(problem.text));
+                    self.save_failed_radicals(ctx);
+                }
                 _ => {}
             }
         }

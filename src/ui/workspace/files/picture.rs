@@ -11,6 +11,7 @@ use egui::{Context, Popup, RawInput, Rect, TextureId};
 
 use crate::data::Notice;
 use crate::io::{Picture, write_png};
+use crate::plan::Provenance;
 use crate::render::{Offscreen, RenderError, VolumeSlot};
 use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::slice_paint;
@@ -145,6 +146,10 @@ impl App {
         let title = self.study.open.is_some().then(|| ("Title", self.title_to_write()));
         let software = ("Software", format!("tomoscope {}", env!("CARGO_PKG_VERSION")));
         let record = self.run().shown.volume().and_then(|volume| Some(self.record_to_write(self.provenance()?).of_image(volume)));
+        let record = record.map(|record| {
+            let radical = record.radical.clone().map(|radical| radical.numbered(self.hiding_radical().unwrap_or(0)));
+            Provenance { radical, ..record }
+        });
         let line = record.as_ref().map(|record| ("Description", record.line()));
         let whole = record.and_then(|record| Some(("Provenance", serde_json::to_string_pretty(&record).ok()?)));
         [title, Some(software), line, whole].into_iter().flatten().collect()

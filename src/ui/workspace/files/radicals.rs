@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use egui::Context;
 
-use crate::data::{Notice, Volume};
+use crate::data::{Notice, RunId};
 use crate::io::{before_ending, check_image_unit};
+use crate::plan::Provenance;
 use crate::recon::gaussian_filter;
 use crate::session::Control;
 use crate::ui::run::live::RunState;
+use crate::ui::run::radicals::RadicalImages;
+use crate::ui::run::run_view::RunView;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::app::App;
 
@@ -20,44 +23,46 @@ pub(super) fn of_radical(path: &Path, name: &str) -> PathBuf {
 
 impl App {
     /// Starts writing the newest image of each radical and its provenance record. They are requested if they have not arrived. Of an
-    /// earlier iterate there is only that of the first.
+    /// earlier iterate, or of a failed run, there is only that of the first.
     ///
     /// # Errors
     /// The file cannot have these values.
     pub(in crate::ui) fn save_radicals(&mut self, ctx: &Context, path: &Path) -> Result<(), String> {
-        let run = self.run();
-        let (Some(image), Some(id)) = (run.shown.image(), run.shown.id()) else { return Ok(()) };
+        let RunView { shown, live, .. } = self.runs.active_mut();
+        let (Some(image), Some(id)) = (shown.unfiltered_image(), shown.id()) else { return Ok(()) };
         check_image_unit(path, image.unit, None).map_err(|error| error.to_string())?;
-        let is_here = |subiteration| run.live.radicals.as_ref().is_some_and(|radicals| radicals.subiteration == subiteration);
-        let is_newest = !run.shown.is_past() && id.run == run.live.run;
-        if is_newest && is_here(run.live.progress().0) {
-            self.write_radicals(ctx, path);
-        } else if is_newest && run.live.state != RunState::Failed {
-            self.runs.active_mut().live.radicals_file = Some(path.to_owned());
+        let is_newest = !shown.is_past() && id.run == live.run;
+        let arrived = live.radicals.clone().filter(|radicals| is_newest && radicals.subiteration == live.progress().0);
+        if let Some(radicals) = arrived {
+            self.write_radicals(ctx, id.run, path, &radicals);
+        } else if is_newest && live.state != RunState::Failed {
+            live.radicals_file = Some(path.to_owned());
             self.session.send(Control::ReadCoupledImages);
         } else {
-            let names = run.live.radical_names();
-            let image = run.shown.unfiltered_image().cloned().into_iter().collect();
-            let (first, others) = (names.first().cloned().unwrap_or_default(), names.get(1..).unwrap_or_default().join(", "));
-            self.write_each(ctx, path, id.subiteration, image);
-            self.notify(ctx, Notice::warning(format!("only {first} is written: an earlier iterate has no image of {others}")));
+            let (names, images) = (live.radical_names(), vec![Arc::clone(image)]);
+            let (first, others) = (names.first().map_or("", String::as_str), names.get(1..).unwrap_or_default().join(", "));
+            self.write_radicals(ctx, id.run, path, &RadicalImages { subiteration: id.subiteration, images });
+            let text = format!("only {first} is written: an earlier iterate, or one of a failed run, has no image of {others}");
+            self.notify(ctx, Notice::warning(text));
         }
         Ok(())
     }
 
-    /// Starts writing the images of all radicals that have arrived.
-    pub(in crate::ui) fn write_radicals(&mut self, ctx: &Context, path: &Path) {
-        if let Some(radicals) = self.run().live.radicals.clone() {
-            self.write_each(ctx, path, radicals.subiteration, radicals.images);
+    /// Writes the displayed image of a run that failed before its requested images arrived.
+    pub(in crate::ui) fn save_failed_radicals(&mut self, ctx: &Context) {
+        let live = &mut self.runs.active_mut().live;
+        if let Some(path) = live.radicals_file.take_if(|_| live.state == RunState::Failed) {
+            // (The ending of the file was checked before.)
+            let _ = self.save_radicals(ctx, &path);
         }
     }
 
-    /// Starts writing images of the first radicals after this number of steps, after the post-filter.
-    fn write_each(&mut self, ctx: &Context, path: &Path, subiteration: usize, images: Vec<Arc<Volume>>) {
-        let run = self.run();
-        let filter_mm = Some(run.post_filter_mm).filter(|mm| *mm > 0.0);
-        let Some(provenance) = run.live.provenance(subiteration, filter_mm) else { return };
-        let names = run.live.radical_names();
+    /// Starts writing images of the first radicals of a run, after the post-filter.
+    pub(in crate::ui) fn write_radicals(&mut self, ctx: &Context, run: RunId, path: &Path, radicals: &RadicalImages) {
+        let Some(RunView { live, post_filter_mm, .. }) = self.runs.of_mut(run) else { return };
+        let filter_mm = Some(*post_filter_mm).filter(|mm| *mm > 0.0);
+        let Some(provenance) = live.provenance(radicals.subiteration, filter_mm) else { return };
+        let (names, images) = (live.radical_names(), radicals.images.clone());
         let (context, provenance) = (self.context_to_write(), self.record_to_write(provenance));
         let (path, first) = (path.to_owned(), of_radical(path, names.first().map_or("", String::as_str)));
         self.write_in_background(ctx, FileTask::SaveImage, &first, move |_| {
@@ -66,8 +71,8 @@ impl App {
                 let path = &of_radical(&path, name);
                 let filtered = filter_mm.map(|fwhm_mm| gaussian_filter(image, fwhm_mm));
                 let volume = filtered.as_ref().unwrap_or(image);
-                let mut record = provenance.clone().of_image(volume).beside([path.as_path()]);
-                record.radical = record.radical.map(|radical| radical.numbered(index));
+                let radical = provenance.radical.clone().map(|radical| radical.numbered(index));
+                let record = Provenance { radical, ..provenance.clone() }.of_image(volume).beside([path.as_path()]);
                 let notice = record.write_image_in(path, volume, &context).map_err(|error| error.to_string())?;
                 // (The first is reported as the saved file.)
                 notices.extend((index > 0).then(|| Notice::info(format!("{} saved", path.display()))));
