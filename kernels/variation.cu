@@ -74,7 +74,7 @@ __device__ float2 turned(float factor, float2 a)
     return make_float2(-factor * a.y, factor * a.x);
 }
 
-// Transforms of 2, 3, 4 and 5 values, with exp(sign 2 pi i / radix).
+// Transforms of 2, 3, 4, 5 and 8 values, with exp(sign 2 pi i / radix).
 template <int radix> __device__ void butterfly(float2 *v, float sign)
 {
     if (radix == 2) {
@@ -94,6 +94,19 @@ template <int radix> __device__ void butterfly(float2 *v, float sign)
         v[1] = sum(even_side, odd_side);
         v[2] = difference(even, odd);
         v[3] = difference(even_side, odd_side);
+    } else if (radix == 8) {
+        const float root = 0.707106781f;
+        float2 even[4] = {v[0], v[2], v[4], v[6]}, odd[4] = {v[1], v[3], v[5], v[7]};
+        butterfly<4>(even, sign);
+        butterfly<4>(odd, sign);
+        odd[1] = product(odd[1], make_float2(root, sign * root));
+        odd[2] = turned(sign, odd[2]);
+        odd[3] = product(odd[3], make_float2(-root, sign * root));
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            v[k] = sum(even[k], odd[k]);
+            v[k + 4] = difference(even[k], odd[k]);
+        }
     } else {
         const float c1 = 0.309016994f, c2 = -0.809016994f, s1 = sign * 0.951056516f, s2 = sign * 0.587785252f;
         const float2 a1 = sum(v[1], v[4]), a2 = sum(v[2], v[3]), b1 = difference(v[1], v[4]), b2 = difference(v[2], v[3]);
@@ -163,7 +176,10 @@ __device__ float2 *transform(float2 *a, float2 *b, const float2 *roots, Lines li
     for (unsigned done = 1; done < lines.len;) {
         const unsigned rest = lines.len / done;
         unsigned radix = 5;
-        if (rest % 4 == 0) {
+        if (rest % 8 == 0) {
+            pass<8>(b, a, roots, lines, done, sign);
+            radix = 8;
+        } else if (rest % 4 == 0) {
             pass<4>(b, a, roots, lines, done, sign);
             radix = 4;
         } else if (rest % 2 == 0) {

@@ -50,8 +50,7 @@ struct Sizes {
 impl Sizes {
     fn new(size: [usize; 3], num_samples: usize) -> Self {
         let num_frequencies = num_spectral_frequencies(num_samples);
-        let num_groups =
-            num_frequencies.div_ceil(std::env::var("H1_GROUP").ok().and_then(|v| v.parse().ok()).unwrap_or(MAX_GROUP)).max(1);
+        let num_groups = num_frequencies.div_ceil(MAX_GROUP).max(1);
         Self { size, padded: padded_size(size), num_groups, group: num_frequencies.div_ceil(num_groups) }
     }
 
