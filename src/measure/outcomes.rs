@@ -18,7 +18,7 @@ pub enum NoFit {
 pub type Outcome<T> = Result<T, Option<NoFit>>;
 
 /// Voxels with a fit, and without one by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FitCounts {
     /// With a fit.
     pub fitted: usize,

@@ -169,18 +169,17 @@ pub enum EventKind {
     },
     /// Standard deviation of each voxel between the replicates of an image.
     Deviation(DeviationUpdate),
+    /// Standard deviations of the figures of the maps of oxygen, after each draw of the noise and after an edit of the ROIs.
+    OxygenRedraw(Box<OxygenRedraw>),
     /// The run was set up. (These variants are last: they are not serialised, and must not change the numbers of the others.)
     #[serde(skip)]
     Started(Box<StartInfo>),
     /// The images of all radicals of an iterate, or of all samples of its spectra, which stay on this host.
     #[serde(skip)]
     CoupledImages(Vec<Volume>),
-    /// Maps of oxygen of the images so far, after an image and after an edit of the ROIs. (Pulse oximetry runs on this host.)
+    /// Maps of oxygen of the images so far, after an image and after an edit of the ROIs. (A server sends them in another message.)
     #[serde(skip)]
     Oxygen(Box<OxygenUpdate>),
-    /// Standard deviations of the figures of these maps, after each draw of the noise and after an edit of the ROIs.
-    #[serde(skip)]
-    OxygenRedraw(Box<OxygenRedraw>),
 }
 
 /// Standard deviation of each voxel between the replicates of an image.

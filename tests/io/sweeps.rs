@@ -194,6 +194,29 @@ fn what_cannot_be_read_is_refused() {
 }
 
 #[test]
+fn spectra_along_another_axis_than_gradients_are_refused_by_name() {
+    let folder = folder();
+    let powers = ["TITL\t'saturation'\nYNAM\t'Microwave Power'\nYUNI\t'mW'", "GRAD    5.0\nAXS2    MWPW"];
+    let path = put(folder.path(), &powers, "float 8", true);
+    for error in [read_sweep(&path, None).unwrap_err(), read_sweep(&put_other(folder.path()), Some(&path)).unwrap_err()] {
+        assert!(error.to_string().contains("below saturation"), "{error}");
+        assert_unsupported!(error, Unsupported::SecondAxis(name, 4) if name == "Microwave Power");
+    }
+    // Without a name the axis has that of its device; the gradients' own are read.
+    let path = put(folder.path(), &["GRAD    5.0\nAXS2    TEMP"], "float 8", true);
+    assert_unsupported!(read_sweep(&path, None).unwrap_err(), Unsupported::SecondAxis(name, 4) if name == "TEMP");
+    assert!(read_sweep(&put(folder.path(), &["GRAD    5.0\nAXS2    GRAD"], "float 8", true), None).is_ok());
+}
+
+/// Writes a sweep under another name.
+fn put_other(folder: &Path) -> PathBuf {
+    fs::write(folder.join("b-proj.DTA"), bytes_of((0..16).map(f64::from), "float 8", true)).unwrap();
+    let path = folder.join("b-proj.DSC");
+    fs::write(&path, descriptor(&[])).unwrap();
+    path
+}
+
+#[test]
 fn leftovers_and_two_dimensions_are_said() {
     let folder = folder();
     let path = put(folder.path(), &["ImageType 2D", "YPTS 2"], "float 8", true);

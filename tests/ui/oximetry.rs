@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::Theme;
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::data::Unit;
 use tomoscope::io::oximetry::{self, OximetryStudy};
 use tomoscope::io::oxygen::find;
@@ -16,6 +16,7 @@ use tomoscope::task::Task;
 use tomoscope::ui::{App, BUILT_IN, Measured, RunState, Source};
 
 use super::files::save_image_as;
+use super::penalised::set;
 use super::{choose_built_in, click, renderer, wait_for, wait_for_files, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 950.0];
@@ -147,6 +148,24 @@ fn a_study_of_files_opens_and_its_map_is_saved() {
             .unwrap()
             .contains(" ± "))
     );
+    // Total variation, with its own parameters: the maps and their provenance.
+    click(&mut harness, "Algorithm: FBP, one stage");
+    click(&mut harness, "Total variation");
+    set(&mut harness, "Iterations", 12.0);
+    set(&mut harness, "Strength λ", 0.1);
+    let before = harness.state().live().run;
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "the run of total variation", |app| app.live().run > before && is_completed(app));
+    harness.get_by_label_contains("not computed with total variation");
+    assert!(harness.query_by_label("λ of this run").is_none(), "all images have one strength");
+    assert_eq!(harness.state().live().oxygen.as_ref().unwrap().iterations, [12; 4]);
+    let of_variation = folder.path().join("variation.nii.gz");
+    save_image_as(&mut harness, &of_variation);
+    wait_for_files(&mut harness);
+    let record: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("variation.nii.gz.json")).unwrap()).unwrap();
+    assert_eq!((&record["algorithm"]["name"], &record["algorithm"]["lambda"]), (&"tv".into(), &0.1.into()));
+    assert_eq!((&record["made"], &record["oximetry"]["iterations"]), (&"oximetry".into(), &serde_json::json!([12, 12, 12, 12])));
     // An earlier image is shown without the map of all.
     harness.key_press(egui::Key::ArrowLeft);
     wait_for(&mut harness, "the image before", |app| app.shown().id().is_some_and(|id| id.subiteration == 3));

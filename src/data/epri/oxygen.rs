@@ -86,7 +86,7 @@ impl OxygenCalibration {
 }
 
 /// Pulse acquisitions of the same object at several delays or echo times.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct OxygenSeries {
     /// Delays after the inversion (R₁) or echo times (R₂), µs, in the order of reconstruction.
     pub times_us: Vec<f64>,

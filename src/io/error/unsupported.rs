@@ -270,6 +270,12 @@ pub enum Unsupported {
     /// Data of three axes.
     #[error("it has a third axis (ZTYP), which neither a sweep nor a spectrum has; export one slice of it")]
     ThirdAxis,
+    /// Spectra along an axis that is no gradient, by its name, and their number.
+    #[error(
+        "its {1} spectra are along an axis of {0}, not of gradients; export one of them as a single spectrum (of a saturation series one at a power \
+         below saturation)"
+    )]
+    SecondAxis(String, usize),
     /// A spectrum, where a sweep is expected.
     #[error("it is a single spectrum, not a sweep of projections; it may be the reference spectrum of one")]
     SingleSpectrum,

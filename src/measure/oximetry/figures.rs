@@ -14,7 +14,7 @@ const WIDTH_TORR: f64 = 2.0;
 const NUM_BINS: usize = 55;
 
 /// Weights of the voxels by their oxygen pressure. The outer bins have the values beyond them, too.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct OxygenHistogram {
     /// Sum of the weights of each bin.
     pub weights: Vec<f64>,
@@ -37,7 +37,7 @@ impl OxygenHistogram {
 }
 
 /// Oxygen of a region with its uncertainty and distribution.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct OxygenFigures {
     /// Median, mean, standard deviation between the voxels, hypoxic fraction.
     pub stats: OxygenStats,

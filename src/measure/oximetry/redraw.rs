@@ -17,7 +17,7 @@ use crate::task::Task;
 pub struct DrawnFigures(Vec<OxygenStats>);
 
 /// Standard deviations of the figures of a region between draws of the noise.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct FigureDeviations {
     /// Number of draws in which the region has a voxel.
     pub num_draws: usize,

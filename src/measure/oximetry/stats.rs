@@ -7,7 +7,7 @@ use crate::statistics::weighted_median;
 pub const HYPOXIC_TORR: f64 = 10.0;
 
 /// Oxygen of a region.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct OxygenStats {
     /// Voxels with an oxygen pressure.
     pub num_voxels: usize,

@@ -38,7 +38,7 @@ struct Current {
     stages: StageTimes,
 }
 
-/// Images of a run of pulse oximetry so far, and what they give.
+/// Images of a run of pulse oximetry so far, and their maps.
 pub struct OxygenResult {
     /// Image of each time.
     pub images: Vec<Arc<Volume>>,

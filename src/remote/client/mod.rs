@@ -24,8 +24,8 @@ use super::protocol::numbered::{Inbox, Outbox, Output, send};
 use crate::coded::Problem;
 use crate::plan::Job;
 use crate::session::{
-    Event, EventKind, HistoryChange, Message, Query, RunId, Session, SessionOptions, SolverChannels, StoredIterate, Transport,
-    report_refused,
+    Event, EventKind, HistoryChange, Message, OxygenUpdate, Query, RunId, Session, SessionOptions, SolverChannels, StoredIterate,
+    Transport, report_refused,
 };
 use crate::task::Task;
 
@@ -132,6 +132,8 @@ pub(super) struct Client {
     images: IncomingImages,
     /// Jobs of the latest runs, with their stop flags and progress.
     jobs: BTreeMap<RunId, (Job, Task)>,
+    /// Newest maps of oxygen, and their run.
+    oxygen: Option<(RunId, OxygenUpdate)>,
     slices_at: [usize; 3],
     /// Number and time of the last ping.
     ping: (u64, Instant),
@@ -168,6 +170,7 @@ impl Client {
             requests: Outbox::default(),
             notifications: Inbox::default(),
             images: IncomingImages::default(),
+            oxygen: None,
             jobs: BTreeMap::new(),
             slices_at: [0; 3],
             ping: (0, now),

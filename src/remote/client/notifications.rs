@@ -117,6 +117,12 @@ impl Client {
                 self.channels.history.begin(run);
                 Event { run, kind: EventKind::Started(Box::new(info)) }
             }
+            Notification::Oxygen(run, message) => {
+                let known = self.oxygen.as_ref().filter(|(known, _)| *known == run).map(|(_, update)| update);
+                let update = message.update(self.job(run)?.grid(), known)?;
+                self.oxygen = Some((run, update.clone()));
+                Event { run, kind: EventKind::Oxygen(Box::new(update)) }
+            }
             Notification::Opened(study, outcome) => return self.shared.lock().studies.answer(study, outcome),
             Notification::Devices(devices) => {
                 self.shared.lock().devices = Some(devices);

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::oxygen::OxygenMessage;
 use super::study::{StartedRun, StudyId, StudyMetadata};
 use crate::data::{Extremes, IterateId, MaskedRois, Roi, Unit};
 use crate::geometry::Grid;
@@ -116,8 +117,8 @@ pub enum ToClient {
 /// Notification. Each arrives once, in order.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Notification {
-    /// Event of the session except [`EventKind::Started`](crate::session::EventKind::Started) and standard deviations of voxels, which
-    /// are an image.
+    /// Event of the session except [`EventKind::Started`](crate::session::EventKind::Started), maps of oxygen, and standard deviations of
+    /// voxels, which are an image.
     Event(Event),
     /// Completed set-up of a run.
     Started(RunId, Box<StartedRun>),
@@ -125,6 +126,8 @@ pub enum Notification {
     Opened(StudyId, Result<Box<StudyMetadata>, String>),
     /// Devices of the server.
     Devices(Vec<Device>),
+    /// Maps of oxygen of the images of a run so far.
+    Oxygen(RunId, Box<OxygenMessage>),
 }
 
 /// Header of a piece of an image.

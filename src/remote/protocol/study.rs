@@ -1,5 +1,5 @@
 //! Metadata of studies, which a window displays, and the settings of their runs. Counts and events stay on the server; the few
-//! projections of a sweep are sent.
+//! projections of sweeps are sent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::error::RemoteError;
 use crate::data::{
     Attenuation, AttenuationMap, CountRates, Counts, CtConversion, EventList, EventNumbers, ListMetadata, ListSampling,
-    Michelogram, Notice, Origin, Projection, ReferenceSpectrum, ScanTime, Study, Sweep, SweepKind, TofMeasurement, Volume,
+    Michelogram, Notice, Origin, OxygenSeries, Projection, ReferenceSpectrum, ScanTime, Study, Sweep, SweepKind, TofMeasurement,
+    Volume,
 };
 use crate::geometry::{Grid, LENGTHS_MM};
 use crate::operator::Accumulation;
@@ -162,6 +163,8 @@ enum DataMetadata {
     Events(Box<ListModeMetadata>),
     /// Complete sweep.
     Sweep(Box<Sweep>),
+    /// Complete sweeps at several times.
+    Oximetry(Box<OxygenSeries>),
 }
 
 /// Metadata of the attenuation of list-mode data.
@@ -216,7 +219,8 @@ impl StudyMetadata {
             }
             Data::Events { list, .. } => DataMetadata::Events(Box::new(ListModeMetadata::of(list))),
             Data::Sweep(acquisition) => DataMetadata::Sweep(Box::new(acquisition.snapshot())),
-            Data::Pairs(..) | Data::Oximetry(..) | Data::Images(..) => return None,
+            Data::Oximetry(series) => DataMetadata::Oximetry(Box::new((**series).clone())),
+            Data::Pairs(..) | Data::Images(..) => return None,
         };
         let Study { title, origin, notices, .. } = study;
         Some(Self { id: 0, title: title.clone(), origin: origin.clone(), notices: notices.clone(), measured, files })
@@ -249,6 +253,14 @@ impl StudyMetadata {
             DataMetadata::Sweep(sweep) => {
                 check_sweep(&sweep)?;
                 (Data::Sweep(Acquisition::complete(*sweep)), None)
+            }
+            DataMetadata::Oximetry(series) => {
+                let are_times = series.times_us.iter().all(|time| time.is_finite() && *time >= 0.0);
+                if series.times_us.len() != series.sweeps.len() || series.sweeps.is_empty() || !are_times {
+                    return Err("invalid times of the EPRI acquisitions".into());
+                }
+                series.sweeps.iter().try_for_each(check_sweep)?;
+                (Data::from(*series), None)
             }
         };
         let study = Study { origin, notices, remote_id: Some(id), ..Study::new(title, data) };

@@ -167,6 +167,8 @@ pub(super) struct ServerSession {
     stored: BTreeMap<RunId, Vec<[usize; 2]>>,
     /// Set-up progress that the window has received.
     progress: (u64, u64),
+    /// Run and number of images of the maps of oxygen that were sent last.
+    oxygen: Option<(RunId, usize)>,
 }
 
 impl ServerSession {
@@ -201,6 +203,7 @@ impl ServerSession {
             retained: BTreeSet::new(),
             stored: BTreeMap::new(),
             progress: (0, 0),
+            oxygen: None,
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::ServerSession;
 use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::messages::{Notification, ToClient};
+use crate::remote::protocol::oxygen::OxygenMessage;
 use crate::remote::protocol::study::StartedRun;
 use crate::session::{DeviationUpdate, Event, EventKind, RunId, StoredIterate, num_cores};
 
@@ -29,7 +30,13 @@ impl ServerSession {
                     let image = StoredIterate { id, extremes: volume.extremes(), volume };
                     self.images.set_deviation(image, post_filter_fwhm_mm);
                 }
-                EventKind::CoupledImages(_) | EventKind::Oxygen(_) | EventKind::OxygenRedraw(_) => {}
+                EventKind::CoupledImages(_) => {}
+                EventKind::Oxygen(update) => {
+                    let maps = Some((run, update.num_images)).filter(|_| update.maps.is_ok());
+                    let is_known = maps.is_some() && self.oxygen == maps;
+                    self.oxygen = maps;
+                    self.notify(Notification::Oxygen(run, Box::new(OxygenMessage::of(*update, is_known))))?;
+                }
                 kind => {
                     self.running.take_if(|_| run == self.latest && matches!(kind, EventKind::Failed(_)));
                     self.notify(Notification::Event(Event { run, kind }))?;

@@ -18,7 +18,7 @@ use crate::task::Task;
 const SEED: u64 = 1;
 
 /// Standard deviations between the draws so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct OxygenRedraw {
     /// Number of complete draws.
     pub num_draws: usize,

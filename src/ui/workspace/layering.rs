@@ -176,7 +176,10 @@ impl App {
 
     /// Returns the number of the radical whose image hides the displayed image.
     pub(super) fn hiding_radical(&self) -> Option<usize> {
-        self.drawn_layer().filter(|image| image.hides())?.radical
+        match self.drawn_layer().filter(|image| image.hides())?.map? {
+            RunMap::Radical(index) => Some(index),
+            RunMap::Oxygen(_) | RunMap::Line(_) => None,
+        }
     }
 
     /// Returns the position of an oblique displayed image in the world.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tomoscope::data::{Counts, EventList, EventNumbers, Study};
-use tomoscope::phantom::epri::{self, SweepOptions};
+use tomoscope::io::oxygen::find;
+use tomoscope::phantom::epri::{self, OxygenOptions, SweepOptions, simulate_oxygen};
 use tomoscope::plan::{
-    Acquisition, AlgorithmChoice, DeviceChoice, Job, ListFiles, RunSettings, StudyFiles, default_list_settings,
-    default_sweep_settings, forecast, prepare,
+    Acquisition, AlgorithmChoice, Data, DeviceChoice, Job, ListFiles, RunSettings, StudyFiles, default_list_settings,
+    default_settings_of, default_sweep_settings, forecast, prepare,
 };
 use tomoscope::remote::{ConnectionState, RemoteStudy};
-use tomoscope::session::{Command, EventKind, IterateUpdate, RoiSet, Session, SessionOptions};
+use tomoscope::session::{Command, EventKind, IterateUpdate, OxygenRedraw, OxygenUpdate, RoiSet, Session, SessionOptions};
 use tomoscope::task::Task;
 
 use super::super::lists::{list, read_whole, settings};
@@ -90,6 +91,64 @@ fn a_sweep_elsewhere_is_reconstructed_as_it_is_here() {
     let number = there.session.send(Command::Start { job: job(growing), rois: RoiSet::default(), paused: false });
     let (kinds, _) = watch(&there.session, number);
     assert!(matches!(&kinds[..], [EventKind::Failed(problem)] if problem.code == "remote.refused"), "{kinds:?}");
+}
+
+/// Waits for an event of a run.
+fn until(session: &Session, run: u64, is_wanted: impl Fn(&EventKind) -> bool) -> (Vec<EventKind>, EventKind) {
+    let (mut kinds, begun) = (Vec::new(), Instant::now());
+    loop {
+        assert!(begun.elapsed() < PATIENCE, "{kinds:?}");
+        session.take_frame();
+        match session.events().recv_timeout(Duration::from_millis(5)) {
+            Ok(event) if event.run == run && is_wanted(&event.kind) => return (kinds, event.kind),
+            Ok(event) => kinds.push(event.kind),
+            Err(_) => {}
+        }
+    }
+}
+
+/// Figures and draws of a run, after an edit of the regions.
+fn oxygen(session: &Session, job: Job) -> (Vec<OxygenUpdate>, OxygenUpdate, OxygenRedraw) {
+    let run = session.send(Command::Start { job, rois: super::super::script::ball(1), paused: false });
+    let (kinds, _) = until(session, run, |kind| matches!(kind, EventKind::Ended(_) | EventKind::Failed(_)));
+    let update = |kind| if let EventKind::Oxygen(update) = kind { Some(*update) } else { None };
+    let updates: Vec<_> = kinds.into_iter().filter_map(update).collect();
+    session.send(Command::SetRois(super::super::script::ball(2)));
+    let (_, edited) = until(session, run, |kind| matches!(kind, EventKind::Oxygen(update) if update.branch == 2));
+    let is_last = |redraw: &OxygenRedraw| redraw.branch == 2 && redraw.num_draws == redraw.num_total;
+    let (_, last) = until(session, run, |kind| matches!(kind, EventKind::OxygenRedraw(redraw) if is_last(redraw)));
+    let EventKind::OxygenRedraw(redraw) = last else { unreachable!() };
+    (updates, update(edited).unwrap(), *redraw)
+}
+
+#[test]
+fn oxygen_elsewhere_is_mapped_as_it_is_here() {
+    let options =
+        SweepOptions { scheme: "2d:24".parse().unwrap(), num_points: 24, step_mm: 40.0 / 24.0, ..SweepOptions::default() };
+    let phantom = epri::by_name("vials", options.half_extent_mm()).unwrap();
+    let calibration = find("ox071-pbs").unwrap().clone();
+    let times_us = vec![0.5, 2.0, 8.0, 30.0];
+    let simulated = OxygenOptions { calibration, times_us, inversion: 0.9, snr: Some(50.0) };
+    let scan = simulate_oxygen(&phantom, &options, &simulated, &Task::new()).unwrap();
+    let study = scan.into_study(phantom.title, &simulated).map(Data::from);
+    let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings_of(&study.measured).unwrap() };
+    let there = RemoteSession::with(study.clone(), real);
+    let head = there.scan().study;
+    let (far, far_edited, far_drawn) = oxygen(&there.session, Job::of(&head, settings.clone()));
+    let (near, near_edited, near_drawn) = oxygen(&here(), Job::of(&study, settings));
+    let bits = |update: &OxygenUpdate| {
+        let maps = update.maps.as_ref().ok()?;
+        let all = [&maps.rate, &maps.po2].into_iter().chain(&maps.po2_sd);
+        let values: Vec<u32> = all.flat_map(|map| map.as_slice().iter().map(|value| value.to_bits())).collect();
+        Some((values, maps.po2.unit, maps.po2.grid.clone(), maps.counts))
+    };
+    assert_eq!(far.len(), 4);
+    for (far, near) in far.iter().chain([&far_edited]).zip(near.iter().chain([&near_edited])) {
+        assert_eq!((far.num_images, far.branch, bits(far)), (near.num_images, near.branch, bits(near)));
+        assert_eq!((&far.all, &far.regions), (&near.all, &near.regions));
+    }
+    assert!(bits(&far_edited).is_some());
+    assert_eq!((far_drawn.all, &far_drawn.regions), (near_drawn.all, &near_drawn.regions));
 }
 
 #[test]

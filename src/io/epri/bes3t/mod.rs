@@ -64,6 +64,18 @@ impl Layout {
     }
 }
 
+/// Refuses several spectra along an axis that is no gradient: powers (`AXS2 MWPW`), times, temperatures.
+fn check_second_axis(descriptor: &Descriptor, num_spectra: usize) -> Result<(), IoError> {
+    let other = |axis: &&str| num_spectra > 1 && !["GRAD", "NONE"].contains(axis);
+    match descriptor.text("SPL", "AXS2").filter(other) {
+        Some(axis) => {
+            let name = descriptor.text("DESC", "YNAM").unwrap_or(axis).to_owned();
+            Err(IoError::unsupported(&descriptor.path, Unsupported::SecondAxis(name, num_spectra)))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Returns the kind of the samples, real or complex; several channels are refused.
 fn kind(descriptor: &Descriptor) -> Result<Kind, IoError> {
     match descriptor.text("DESC", "IKKF") {
@@ -179,6 +191,7 @@ pub fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
     let path = &descriptor_file(path);
     let descriptor = Descriptor::read(path)?;
     let Layout { mut records, num_spectra, step_mt, mut notices } = Layout::from_descriptor(&descriptor)?;
+    check_second_axis(&descriptor, num_spectra)?;
     if num_spectra == 1 && descriptor.text("SPL", "GRAD").is_none() {
         return Err(IoError::unsupported(path, Unsupported::SingleSpectrum));
     }
@@ -254,6 +267,7 @@ pub fn read_spectrum(path: &Path) -> Result<(ReferenceSpectrum, Vec<Notice>), Io
     let path = &descriptor_file(path);
     let descriptor = Descriptor::read(path)?;
     let Layout { mut records, num_spectra, step_mt, .. } = Layout::from_descriptor(&descriptor)?;
+    check_second_axis(&descriptor, num_spectra)?;
     if num_spectra != 1 {
         return Err(IoError::unsupported(path, Unsupported::SeveralSpectra(num_spectra)));
     }
