@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tomoscope::algebra::{Backend as _, Host, Image};
+use tomoscope::algebra::{Host, Image};
 use tomoscope::coded::Coded as _;
 use tomoscope::data::{Radical, Sweep, SweepKind, Volume};
 use tomoscope::geometry::Grid;
