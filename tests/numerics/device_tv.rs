@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tomoscope::algebra::{Backend as _, Host, Image};
+use tomoscope::algebra::{Host, Image};
 use tomoscope::coded::Coded as _;
 use tomoscope::data::{Radical, Sweep, SweepKind, Volume};
 use tomoscope::geometry::Grid;
@@ -239,6 +239,9 @@ fn a_run_through_wgpu_has_at_most_eight_radicals_and_no_spectra() {
     };
     assert!(run(0).unwrap().step(&Task::new()).unwrap().ascent.is_some());
     assert!(run(8).is_ok());
+    // Two buffers of complex values of all images are in the forecast.
+    let of_transforms = 3 * 16 * padded_size([27, 30, 13]).iter().product::<usize>() as u64;
+    assert!(choose_device(choice).unwrap().0.convolution_bytes([27, 30, 13], 3) > of_transforms);
     assert_eq!(run(9).err().unwrap().code(), "setup.lacks");
     // (A spectrum in each voxel is refused by name.)
     let Case { sweep, grid, settings, images, .. } = &spectral_cases([7, 6, 1], 24, 8)[0];

@@ -5,11 +5,16 @@ use std::path::{Path, PathBuf};
 use egui::{Event, Key, Modifiers, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use tomoscope::data::Volume;
-use tomoscope::io::read_volume;
+use tomoscope::algebra::Host;
+use tomoscope::data::{Radical, Volume};
+use tomoscope::io::{read_reference, read_sweep, read_volume};
+use tomoscope::operator::grid_about_zero;
+use tomoscope::recon::{Algorithm as _, TotalVariation, TvImages, TvSettings};
 use tomoscope::session::EndReason;
+use tomoscope::task::Task;
 use tomoscope::ui::{App, BUILT_IN, RunState, Source};
 
+use super::data::data_file;
 use super::files::save_image_as;
 use super::penalised::set;
 use super::radical_scan::{AMOUNTS, write};
@@ -123,6 +128,36 @@ fn each_radical_has_an_image_that_is_chosen_measured_and_saved() {
     harness.key_press(Key::ArrowLeft);
     wait_for(&mut harness, "the iterate before", |app| app.shown().is_past());
     assert!(harness.state().second_image().is_none());
+}
+
+#[test]
+fn saved_images_of_a_real_acquisition_are_those_of_the_algorithm() {
+    let name = "epri-tv/tam-and-tempo-tubes-2d-20210609";
+    let Some(projections) = data_file(&format!("{name}-proj.npy")) else { return };
+    let spectra = ["htam", "htempo"].map(|suffix| data_file(&format!("{name}-{suffix}.npy")).unwrap());
+    let Some(mut harness) = opened(&projections) else { return };
+    for axis in ["x", "y"] {
+        set(&mut harness, &format!("Voxels {axis}"), 50.0);
+        set(&mut harness, &format!("Voxel mm {axis}"), 0.6);
+    }
+    set(&mut harness, "Strength λ", 5.0);
+    set(&mut harness, "Iterations", 20.0);
+    spectra.iter().for_each(|spectrum| add(&mut harness, spectrum));
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the end", is_completed);
+    let folder = tempfile::tempdir().unwrap();
+    save_image_as(&mut harness, &folder.path().join("image.npy"));
+    let radical = |path: &PathBuf| Radical { name: String::new(), spectrum: read_reference(path).unwrap().0 };
+    let sweep = read_sweep(&projections, None).unwrap().measured;
+    let settings = TvSettings { strength: 5.0, tolerance: 0.0, ..TvSettings::default() };
+    let grid = grid_about_zero([50, 50, 1], [0.6; 3]).unwrap();
+    let radicals: Vec<Radical> = spectra.iter().map(radical).collect();
+    let mut tv = TotalVariation::new(Host, &sweep, &radicals, &grid, settings, TvImages::default()).unwrap();
+    (0..20).for_each(|_| _ = tv.step(&Task::new()).unwrap());
+    for (image, name) in tv.images().unwrap().iter().zip(["tam", "tempo"]) {
+        let (saved, _) = read_volume(&folder.path().join(format!("image_{name}.npy"))).unwrap();
+        assert!(saved.as_slice() == image.as_slice(), "{name}");
+    }
 }
 
 #[test]

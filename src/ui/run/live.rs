@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::radicals::RadicalImages;
 use super::recovery::LiveRecovery;
 use super::roi_branches::RoiBranches;
 use super::stages::StageLog;
@@ -143,6 +142,15 @@ pub struct LiveRun {
     /// Times of the stages.
     pub stages: StageLog,
     recent_steps: VecDeque<(usize, Duration)>,
+}
+
+/// Images of all radicals of a run after a step.
+#[derive(Clone, Debug)]
+pub struct RadicalImages {
+    /// Number of steps before them.
+    pub subiteration: usize,
+    /// One of each radical.
+    pub images: Vec<Arc<Volume>>,
 }
 
 impl LiveRun {

@@ -9,7 +9,6 @@ pub mod frames;
 pub mod live;
 mod on_screen;
 pub mod post_filter;
-pub mod radicals;
 pub mod recon_panel;
 pub mod recovery;
 pub mod reference;
