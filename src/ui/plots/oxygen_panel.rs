@@ -68,14 +68,20 @@ impl<'a> OxygenView<'a> {
     fn redraw_text(&self) -> String {
         match self.redraw {
             _ if !self.has_redraw => {
-                let text = "±: not computed with total variation, whose draws take as long as runs; `tomoscope oximetry";
-                format!("{text} … --algorithm tv --repeats {NUM_OXYGEN_DRAWS}` computes it")
+                let text = "±: not computed with total variation, and its residuals overestimate σ; `tomoscope oximetry";
+                format!("{text} … --algorithm tv --repeats {NUM_OXYGEN_DRAWS}` draws the noise for both")
             }
             Some(OxygenRedraw { num_draws, num_total, .. }) if num_draws < num_total => {
                 format!("±: standard deviation between draws of the noise; {num_draws} of {num_total} draws")
             }
             Some(OxygenRedraw { num_total, .. }) => format!("±: standard deviation between {num_total} draws of the noise"),
-            None => format!("±: begins after the last {}", self.series.time_name()),
+            None if self.num_images < self.series.times_us.len() => {
+                format!("±: draws of the noise begin after the last {}", self.series.time_name())
+            }
+            None if self.update.is_some_and(|update| update.maps.as_ref().is_ok_and(|maps| maps.po2_sd.is_none())) => {
+                format!("±: not known without residuals; add an image at another {}", self.series.time_name())
+            }
+            None => String::new(),
         }
     }
 
