@@ -105,6 +105,21 @@ fn a_scan_elsewhere_is_reconstructed_in_the_same_window() {
 }
 
 #[test]
+fn spectra_elsewhere_stay_there() {
+    let words =
+        "simulate vials --epri 2d:8 --points 32 --extent-mm 60 --linewidths-mt 0.3 --sweep-mt 3.2 --gradients 4 -o vials.sweep";
+    let folder = scan("window-spectra-elsewhere", words);
+    let Some(mut harness) = window(&folder, "vials.sweep") else { return };
+    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    assert_eq!(harness.state().live().state, RunState::Ended(EndReason::Completed));
+    // The height of the spectra is here.
+    wait_for(&mut harness, "the whole image", |app| app.shown().newest_id().map(|id| id.iteration) == Some(3));
+    assert!(harness.state().shown().volume().is_some_and(|volume| volume.sum() > 0.0));
+    wait_to_see(&mut harness, "the reason", |harness| harness.query_by_label_contains("The spectra stay on ").is_some());
+    assert!(harness.state().line_images().is_none() && harness.query_by_label("Linewidth").is_none());
+}
+
+#[test]
 fn a_list_elsewhere_is_reconstructed_in_the_same_window_and_its_frames_too() {
     let words = "simulate cylinder --scanner small --list-mode --counts 2e5 --duration-secs 10 -o small.petsird";
     let folder = scan("window-list-elsewhere", words);

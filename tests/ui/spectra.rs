@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::{Key, Modifiers, Theme};
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable as _;
+use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::data::{ReferenceSpectrum, SweepKind, Unit};
 use tomoscope::io::{read_volume, write_sweep};
 use tomoscope::phantom::epri::{SpectralOptions, SweepOptions, by_name, simulate_spectral};
@@ -74,8 +74,13 @@ fn the_built_in_study_starts_at_once_with_a_line_at_the_crosshair() {
     assert_eq!(settings.grid.size, [32, 32, 1]);
     // The tab is in front by itself.
     wait_for_lines(&mut harness, 3);
-    harness.get_by_label_contains("voxels fitted; masked (grey): ");
-    harness.get_by_label_contains("below the mask");
+    set(&mut harness, "Iterations", 60.0);
+    let first = harness.state().live().run;
+    click(&mut harness, "Restart");
+    wait_for(&mut harness, "the end of the second run", |app| app.live().run > first && is_completed(app));
+    wait_for_lines(&mut harness, 60);
+    let counts = harness.get_by_label_contains("voxels fitted; masked (grey): ").accesskit_node().value().unwrap_or_default();
+    assert!(counts.contains(" below the mask"), "{counts}");
     harness.get_by_label_contains("Plot: spectrum");
 
     // In the middle is nothing; in a vial is a line, whose parameters have standard deviations.

@@ -48,12 +48,16 @@ impl Data {
     pub fn traits(&self) -> Traits {
         let of_kind = Traits { kind: self.kind(), ..Traits::default() };
         match self {
-            Data::Sweep(acquisition) => acquisition.look(|sweep| Traits {
-                is_slice: sweep.space.is_slice(),
-                is_continuous_wave: sweep.is_continuous_wave(),
-                separates_spectra: sweep.separates_spectra() || (sweep.is_continuous_wave() && !acquisition.is_over()),
-                ..of_kind
-            }),
+            Data::Sweep(acquisition) => {
+                // (Further sizes may arrive.)
+                let grows = !acquisition.is_over();
+                acquisition.look(|sweep| Traits {
+                    is_slice: sweep.space.is_slice(),
+                    is_continuous_wave: sweep.is_continuous_wave(),
+                    separates_spectra: sweep.separates_spectra() || (grows && sweep.is_continuous_wave()),
+                    ..of_kind
+                })
+            }
             Data::Oximetry(series) => {
                 Traits { is_slice: series.sweeps.first().is_some_and(|sweep| sweep.space.is_slice()), ..of_kind }
             }
