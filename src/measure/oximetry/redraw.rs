@@ -107,3 +107,24 @@ fn check(maps: &OxygenMaps, fitter: &RateFitter, images: &[Volume]) -> Result<()
     let other = images.iter().position(|image| image.grid.size != maps.po2.grid.size);
     other.map_or(Ok(()), |index| Err(OximetryError::Sizes(index + 1)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deviations_of_three_draws_by_hand() {
+        let of = |values: [f32; 3]| OxygenStats::of(values.map(|value| (value, 1.0)));
+        let mut figures = DrawnFigures::default();
+        figures.add(of([5.0, 9.0, 13.0]));
+        assert_eq!(figures.deviations(), None);
+        figures.add(of([7.0, 11.0, 15.0]));
+        // A draw in which the region has no voxel does not count.
+        figures.add(of([f32::NAN; 3]));
+        figures.add(of([9.0, 13.0, 17.0]));
+        let FigureDeviations { num_draws, median_torr, mean_torr, hypoxic_fraction } = figures.deviations().unwrap();
+        assert_eq!((num_draws, median_torr, mean_torr), (3, 2.0, 2.0));
+        // HF10: ⅔, ⅓, ⅓.
+        assert!((hypoxic_fraction - 27f64.sqrt().recip()).abs() < 1e-12, "{hypoxic_fraction}");
+    }
+}
