@@ -172,8 +172,8 @@ fn what_cannot_be_read_is_refused() {
         (&["ImageType 2D"], "io.invalid-value a-proj.DSC YPTS=4"),
         (&["#DESC"], "io.unsupported.not-bes3t a-proj.DSC"),
         (&["NrOfPsi 8"], "io.unsupported.spectral-spatial a-proj.DSC"),
-        (&["AXS2    MWPW"], "io.unsupported.series-of a-proj.DSC"),
-        (&["AXS2    MWPW", "GRAD"], "io.unsupported.series-of a-proj.DSC"),
+        (&["AXS2    MWPW"], "io.unsupported.second-axis a-proj.DSC"),
+        (&["AXS2    MWPW", "GRAD"], "io.unsupported.second-axis a-proj.DSC"),
     ];
     for (changes, expected) in cases {
         assert_brief(&read_sweep(&put(folder.path(), changes, "float 8", true), None).unwrap_err(), expected);

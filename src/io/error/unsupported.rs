@@ -261,12 +261,6 @@ pub enum Unsupported {
          and their gradients as a NumPy set (NAME-proj.npy, NAME-fgrad.npy, NAME-B.npy) and open that"
     )]
     SpectralSpatial,
-    /// A series along another axis than gradients, such as the microwave power, by the axis.
-    #[error(
-        "its second axis is '{0}', not gradients, so that it is a series of spectra and no acquisition of an image; export one \
-         spectrum for use as a reference (NAME-h.DSC)"
-    )]
-    SeriesOf(String),
     /// Data of three axes.
     #[error("it has a third axis (ZTYP), which neither a sweep nor a spectrum has; export one slice of it")]
     ThirdAxis,

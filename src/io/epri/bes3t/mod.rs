@@ -18,9 +18,6 @@ use crate::io::notice;
 /// Most samples of a spectrum and most spectra.
 const MAX_COUNT: usize = 1 << 24;
 
-/// Second axis (AXS2) of an imaging acquisition.
-const GRADIENT_AXIS: &str = "GRAD";
-
 /// Part of the energy in the imaginary part that should not be there.
 const LARGE_REMAINDER: f64 = 0.25;
 
@@ -194,10 +191,6 @@ pub fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
     check_second_axis(&descriptor, num_spectra)?;
     if num_spectra == 1 && descriptor.text("SPL", "GRAD").is_none() {
         return Err(IoError::unsupported(path, Unsupported::SingleSpectrum));
-    }
-    if let Some(axis) = descriptor.text("SPL", "AXS2").filter(|&axis| num_spectra > 1 && axis != GRADIENT_AXIS) {
-        let name = descriptor.text("DESC", "YNAM").unwrap_or(axis);
-        return Err(IoError::unsupported(path, Unsupported::SeriesOf(name.to_owned())));
     }
     let gradients = Gradients::from_descriptor(&descriptor)?;
     records.plan = gradients.plan();
