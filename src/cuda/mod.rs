@@ -41,6 +41,7 @@ pub use device::probe::{DeviceInfo, devices};
 pub use display::CudaDisplay;
 pub use error::CudaError;
 pub use events::EventLines;
+pub use images::convolution::convolution_bytes;
 pub use images::spectral_convolution::spectral_convolution_bytes;
 pub use images::variation::MAX_RADICALS;
 pub use images::voxel_fits::CudaVoxelFits;

@@ -134,6 +134,22 @@ fn stages(size: [usize; 3], padded: [usize; 3], num_images: usize) -> Vec<Stage>
     }
 }
 
+/// Returns the values of the half spectra between the transforms.
+fn spectra_len(size: [usize; 3], num_images: usize) -> usize {
+    let ([_, ny, nz], [len_x, len_y, len_z]) = (size, padded_size(size));
+    // Between the transforms along y and z there are all frequencies of y, and about the product of several images those of z.
+    let num_y = if nz > 1 || num_images > 1 { len_y } else { ny };
+    let num_z = if num_images > 1 { len_z } else { nz };
+    num_images * num_z * num_y * (len_x / 2 + 1)
+}
+
+/// Returns the bytes of a convolution of coupled images with its kernels, which are complex between images, on a device.
+pub fn convolution_bytes(size: [usize; 3], num_images: usize) -> u64 {
+    let [len_x, len_y, len_z] = padded_size(size).map(|n| n as u64);
+    let kernels = (num_images * num_images) as u64 * (len_x / 2 + 1) * len_y * len_z;
+    4 * kernels + 2 * 8 * spectra_len(size, num_images) as u64
+}
+
 impl CudaConvolution {
     pub fn new(backend: &CudaBackend, kernels: &Kernels, spectrum: &KernelSpectrum<f32>) -> Result<Self, CudaError> {
         let [nx, ny, nz] = spectrum.size();
@@ -158,10 +174,7 @@ impl CudaConvolution {
             (0..num_frequencies).map(|i| [values[place(i)].re, values[place(i)].im]).collect()
         };
         let between: Vec<[f32; 2]> = spectrum.between().iter().flat_map(pair).collect();
-        // Between the transforms along y and z there are all frequencies of y, and about the product of several images those of z.
-        let num_y = if nz > 1 || num_images > 1 { len_y } else { ny };
-        let num_z = if num_images > 1 { len_z } else { nz };
-        let spectra = || driver::zeros(&backend.stream, num_images * num_z * num_y * half);
+        let spectra = || driver::zeros(&backend.stream, spectra_len(spectrum.size(), num_images));
         let of_axis = |axis: usize| backend.table(&roots(padded[axis]), [0.0; 2]);
         Ok(Self {
             rows,
@@ -207,5 +220,19 @@ impl CudaConvolution {
             std::mem::swap(&mut from, &mut to);
         }
         kernels.spectra_to_rows.launch(stream, of_rows, result, from, &roots[0], rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_images_have_all_frequencies_between_their_transforms() {
+        let kernels = 4 * (33 * 64 * 64);
+        assert_eq!(convolution_bytes([32; 3], 1), kernels + 16 * (33 * 64 * 32));
+        assert_eq!(convolution_bytes([32; 3], 2), 4 * kernels + 2 * 16 * (33 * 64 * 64));
+        // Of a slice, one image leaves those of y out, too.
+        assert_eq!(convolution_bytes([32, 32, 1], 1), 4 * 33 * 64 + 16 * 33 * 32);
     }
 }

@@ -2,7 +2,7 @@
 //! relaxation rates.
 
 mod ascent;
-mod convolution;
+pub(super) mod convolution;
 mod penalty;
 pub(super) mod spectral_convolution;
 pub(super) mod variation;

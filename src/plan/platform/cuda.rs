@@ -142,6 +142,10 @@ impl Platform for CudaPlatform {
         Ok(Box::new(TotalVariation::new(self.take()?, sweep, radicals, grid, settings, images)?))
     }
 
+    fn convolution_bytes(&self, size: [usize; 3], num_images: usize) -> u64 {
+        cuda::convolution_bytes(size, num_images)
+    }
+
     fn spectral_convolution_bytes(&self, size: [usize; 3], num_samples: usize) -> u64 {
         cuda::spectral_convolution_bytes(size, num_samples)
     }

@@ -73,7 +73,8 @@ pub trait Platform: Send {
         None
     }
 
-    /// Returns the bytes of a convolution of coupled images of `size` voxels: its kernels, complex between images, and two half spectra.
+    /// Returns the bytes of a convolution of coupled images of `size` voxels: its kernels, complex between images, and two half spectra of
+    /// the rows.
     fn convolution_bytes(&self, size: [usize; 3], num_images: usize) -> u64 {
         let [len_x, len_y, len_z] = padded_size(size).map(|n| n as u64);
         let (half, num_images) = (len_x / 2 + 1, num_images as u64);
