@@ -18,13 +18,16 @@ use crate::operator::{SpectralKernels, num_spectral_frequencies, padded_size};
 /// Frequencies of a group, at most: their values fill a line of the cache.
 const MAX_GROUP: usize = 16;
 
+/// Shared memory of a block that transforms the samples of voxels, bytes. (The step from a sample to the next is odd.)
+const SAMPLES_BYTES: usize = SHARED_BYTES + SHARED_BYTES / MAX_LINES;
+
 /// Frequencies along z that a thread brings to the order of the device together: neighbours in memory.
 const PLANES: usize = 16;
 
 /// A convolution with its working memory.
 pub(super) struct CudaSpectralConvolution {
     samples: SamplesShape,
-    /// The way there with the product at its end, and back.
+    /// Transforms of a group along x, y and z, the product, and back.
     stages: Vec<Stage>,
     /// exp(−2πi k/n) along the spectra.
     roots_of_samples: CudaSlice<[f32; 2]>,
@@ -129,9 +132,8 @@ impl Sizes {
 
 /// Returns the shape of a launch for the samples of voxels, with its pairs of voxels of a block.
 fn samples_launch(num_voxels: usize, num_samples: usize) -> (LaunchConfig, usize) {
-    // (The step from a sample to the next is odd.)
     let bytes = |pairs: usize| 2 * 8 * num_samples * (pairs | 1);
-    let num = (1..=MAX_LINES).rev().find(|pairs| bytes(*pairs) <= SHARED_BYTES + SHARED_BYTES / MAX_LINES).unwrap_or(1);
+    let num = (1..=MAX_LINES).rev().find(|pairs| bytes(*pairs) <= SAMPLES_BYTES).unwrap_or(1);
     let grid_dim = (blocks(num_voxels.div_ceil(2), num as u32), 1, 1);
     (LaunchConfig { grid_dim, block_dim: (BLOCK, 1, 1), shared_mem_bytes: bytes(num) as u32 }, num)
 }
@@ -151,7 +153,7 @@ impl CudaSpectralConvolution {
         let (launch, pairs_of_block) = samples_launch(sizes.num_voxels(), num_samples);
         allow_lines(&kernels.lines_of_spectra, sizes.padded)?;
         for kernel in [&*kernels.samples_to_spectra, &*kernels.spectra_to_samples] {
-            kernel.allow_shared_bytes(launch.shared_mem_bytes)?;
+            kernel.allow_shared_bytes(launch.shared_mem_bytes.max(SAMPLES_BYTES as u32))?;
         }
         let samples = SamplesShape {
             num_voxels: sizes.num_voxels() as u32,
