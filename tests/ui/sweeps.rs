@@ -97,11 +97,9 @@ fn colour_near_zero(harness: &mut Harness<'static, App>) -> ([u8; 3], f32) {
     let voxels = inner(ny).flat_map(|y| inner(nx).map(move |x| [x, y, z.unwrap()]));
     let value = |[x, y, z]: [usize; 3]| volume.values[[z, y, x]];
     let voxel = voxels.min_by(|&a, &b| value(a).abs().total_cmp(&value(b).abs())).unwrap();
-    // The image is a cube, and all slices have the scale of the smallest.
-    let sides = ["Transaxial slice", "Coronal slice", "Sagittal slice"]
-        .map(|label| harness.get_by_label(label).rect().shrink(4.0).size().min_elem());
+    // The image is a cube, and the large view has its own scale.
     let length = volume.grid.size[0] as f64 * volume.grid.voxel_mm[0];
-    let scale = f64::from(sides.into_iter().fold(f32::INFINITY, f32::min)) / length;
+    let scale = f64::from(rect.shrink(4.0).size().min_elem()) / length;
     let offset = [0, 1].map(|a| ((at(voxel)[a] - view.focus_mm[a]) * scale * view.zoom) as f32);
     let place = rect.center() + egui::vec2(offset[0], offset[1]);
     let [r, g, b, _] = picture.get_pixel(place.x as u32, place.y as u32).0;

@@ -44,6 +44,7 @@ fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> 
     if let SweepKind::ContinuousWave { reference, .. } = &sweep.kind {
         let text = match reference {
             Some(spectrum) => format!("{} samples", spectrum.values.len()),
+            None if sweep.separates_spectra() => "missing; spectra in each voxel need none".into(),
             None => "missing: without it nothing can be deconvolved".into(),
         };
         rows.push(("Reference", text));
