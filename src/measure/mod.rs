@@ -33,7 +33,7 @@ pub use deviation::{DeviationImage, deviation, deviations_of_means, uncertainty_
 pub use difference::{correlation, largest_difference, relative_difference};
 pub use full_width::full_width_at_half_maximum;
 pub use isocontour::{NoIsocontour, isocontour};
-pub use outcomes::{FitCounts, NoFit, Outcome};
+pub use outcomes::{FitCounts, NoFit, Outcome, cause as cause_of_no_fit};
 pub use peak_width::{NoPeakWidth, PeakWidth, peak_width};
 pub use peaks::{peak_widths, widths_along};
 pub use petric::{HELD_UPDATES, MAX_MEAN_ERROR, MAX_RMSE, PetricMasks, PetricMeasures, first_held};

@@ -49,16 +49,25 @@ impl FitCounts {
         counts
     }
 
-    /// Returns the numbers of masked voxels above 0, each with its cause; `out_of_range` = that of [`NoFit::OutOfRange`] for people.
+    /// Returns the numbers of masked voxels above 0, each with its [`cause`].
     pub fn masked(&self, out_of_range: &'static str) -> impl Iterator<Item = (usize, &'static str)> {
-        [
-            (self.below_mask, "below the mask"),
-            (self.not_finite, "with a value that is not finite"),
-            (self.out_of_range, out_of_range),
-            (self.not_converged, "with a fit that did not converge"),
-        ]
-        .into_iter()
-        .filter(|(num, _)| *num > 0)
+        let numbers = [
+            (self.below_mask, None),
+            (self.not_finite, Some(NoFit::NotFinite)),
+            (self.out_of_range, Some(NoFit::OutOfRange)),
+            (self.not_converged, Some(NoFit::NotConverged)),
+        ];
+        numbers.into_iter().filter(|(num, _)| *num > 0).map(move |(num, reason)| (num, cause(reason, out_of_range)))
+    }
+}
+
+/// Returns why a voxel has no fit, for people; `None` = below the mask. `out_of_range` = the text of [`NoFit::OutOfRange`].
+pub fn cause(reason: Option<NoFit>, out_of_range: &'static str) -> &'static str {
+    match reason {
+        None => "below the mask",
+        Some(NoFit::NotFinite) => "with a value that is not finite",
+        Some(NoFit::OutOfRange) => out_of_range,
+        Some(NoFit::NotConverged) => "with a fit that did not converge",
     }
 }
 

@@ -40,7 +40,7 @@ pub fn radicals() -> [Radical; 2] {
         .map(|(name, spectrum)| Radical { name: name.into(), spectrum })
 }
 
-/// Their acquisition, exact within the model, which has no reference spectrum of its own.
+/// Their projections by the model. They have no reference spectrum.
 pub fn sweep() -> Sweep {
     let direction = |i: usize| {
         let angle = std::f64::consts::PI * i as f64 / NUM_ANGLES as f64;

@@ -5,6 +5,7 @@ pub mod activity_plot;
 pub mod compare_panel;
 pub mod convergence_plot;
 pub mod curve_plot;
+mod fit_counts;
 pub mod lesions;
 pub mod model;
 pub mod oxygen_panel;

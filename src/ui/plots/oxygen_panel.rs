@@ -4,8 +4,8 @@ use egui::{RichText, ScrollArea, Ui};
 use egui_plot::{Bar, BarChart, LineStyle, VLine};
 use strum::VariantArray as _;
 
+use super::fit_counts::fit_counts_ui;
 use crate::data::{OxygenSeries, Roi};
-use crate::measure::FitCounts;
 use crate::measure::oximetry::{FigureDeviations, HYPOXIC_TORR, NO_RATE, OxygenFigures, OxygenHistogram};
 use crate::plan::NUM_OXYGEN_DRAWS;
 use crate::session::{OxygenRedraw, OxygenUpdate};
@@ -117,7 +117,7 @@ pub fn oxygen_ui(view: &OxygenView, ui: &mut Ui, actions: &mut Vec<LayerAction>)
                     Some(Ok(maps)) => {
                         table_ui(view, ui);
                         ui.add(egui::Label::new(RichText::new(view.redraw_text()).small()).wrap());
-                        counts_ui(&maps.counts, ui);
+                        fit_counts_ui(&maps.counts, NO_RATE, ui);
                     }
                     Some(Err(reason)) => _ = ui.add(egui::Label::new(format!("No map yet: {reason}.")).wrap()),
                     None => _ = ui.label(RichText::new("The map begins with the first images of the run.").weak()),
@@ -189,15 +189,6 @@ fn row_ui(name: &str, figures: Option<&OxygenFigures>, deviations: Option<Figure
         None => ["–"; 4].into_iter().chain(["0"]).for_each(|text| _ = ui.label(text)),
     }
     ui.end_row();
-}
-
-/// Draws the numbers of fitted and masked voxels.
-fn counts_ui(counts: &FitCounts, ui: &mut Ui) {
-    let number = |num: usize| format::count(num as f64);
-    let masked: Vec<String> = counts.masked(NO_RATE).map(|(num, cause)| format!("{} {cause}", number(num))).collect();
-    let masked = if masked.is_empty() { String::new() } else { format!("; masked (grey): {}", masked.join(", ")) };
-    let text = format!("{} voxels fitted{masked}", number(counts.fitted));
-    ui.add(egui::Label::new(RichText::new(text).small()).wrap());
 }
 
 /// Draws the distribution of the oxygen pressure of a region.

@@ -7,7 +7,7 @@ use egui::Context;
 
 use super::app::App;
 use super::wake::waker;
-use crate::data::Notice;
+use crate::data::{Notice, RunId, Volume};
 use crate::remote::ConnectionState;
 use crate::session::{EventKind, IterateUpdate};
 use crate::ui::rois::search::RoiQuery;
@@ -97,6 +97,13 @@ impl App {
         self.receive_list(ctx);
     }
 
+    /// Takes images that belong together: of all radicals of a run, or the spectra of the active one.
+    fn receive_coupled_images(&mut self, ctx: &Context, run: RunId, images: Vec<Volume>) {
+        let live = &self.runs.active().live;
+        let has_spectra = live.info.as_ref().is_some_and(|info| info.job.spectral_axis().is_some());
+        if live.run == run && has_spectra { self.receive_spectra(images) } else { self.receive_radicals(ctx, run, images) }
+    }
+
     fn receive_events(&mut self, ctx: &Context) {
         let begin = Instant::now();
         let mut any = false;
@@ -112,13 +119,7 @@ impl App {
                 EventKind::Started(info) => self.take_simulations_of_run(&info),
                 EventKind::RuleMet(text) => self.notify(ctx, Notice::info(text)),
                 EventKind::Deviation(update) => self.receive_deviation(update),
-                EventKind::CoupledImages(images) => {
-                    let is_of_spectra = self.runs.active().live.run == event.run && self.spectra.has_spectra();
-                    match is_of_spectra {
-                        true => self.receive_spectra(images),
-                        false => self.receive_radicals(ctx, event.run, images),
-                    }
-                }
+                EventKind::CoupledImages(images) => self.receive_coupled_images(ctx, event.run, images),
                 EventKind::Oxygen(_) | EventKind::OxygenRedraw(_) => {}
                 EventKind::Failed(problem) => {
                     self.notify(ctx, Notice::error(problem.text));

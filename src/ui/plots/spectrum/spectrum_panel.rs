@@ -7,10 +7,11 @@ use super::state::{Spectra, SpectraState};
 use crate::data::{FieldAxis, OxygenCalibration, RelaxationRate};
 use crate::geometry::{Grid, Point};
 use crate::io::oxygen::built_in;
-use crate::measure::NoFit;
+use crate::measure::cause_of_no_fit;
 use crate::measure::spectrum::{Line, LineFit, LineMaps, NO_LINE};
 use crate::ui::layer::action::LayerAction;
 use crate::ui::layer::line_map::{LineMap, LineSettings};
+use crate::ui::plots::fit_counts::fit_counts_ui;
 use crate::ui::slices::view::slice_index;
 use crate::ui::widgets::fields::{choice, name, name_menu};
 use crate::ui::widgets::format;
@@ -67,20 +68,16 @@ pub fn spectrum_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<LayerActi
             });
         });
         if let Some((spectra, voxel)) = shown {
-            let fit = view.state.images().and_then(|images| images.fits.line(index_of(spectra, voxel)));
+            let fit = view.state.images().and_then(|images| images.fits.line(voxel));
             plot_ui(view, spectra, voxel, fit, ui);
         }
     });
 }
 
-/// Returns the voxel (x, y, z) at a point.
-fn voxel_at(grid: &Grid, point: Point) -> [usize; 3] {
-    std::array::from_fn(|axis| slice_index(grid, axis, point[axis]))
-}
-
-fn index_of(spectra: &Spectra, [x, y, z]: [usize; 3]) -> usize {
-    let [nx, ny, _] = spectra.samples.first().map_or([0; 3], |sample| sample.grid.size);
-    (z * ny + y) * nx + x
+/// Returns the voxel at a point, by its place in an image.
+fn voxel_at(grid: &Grid, point: Point) -> usize {
+    let [x, y, z] = [0, 1, 2].map(|axis| slice_index(grid, axis, point[axis]));
+    (z * grid.size[1] + y) * grid.size[0] + x
 }
 
 /// Draws the choice of the map.
@@ -137,15 +134,15 @@ fn settings_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<LayerAction>)
 }
 
 /// Draws the line at the crosshair, and the numbers of fitted and masked voxels.
-fn figures_ui(view: &SpectrumView, voxel: [usize; 3], ui: &mut Ui) {
+fn figures_ui(view: &SpectrumView, voxel: usize, ui: &mut Ui) {
     let state = view.state;
     let Some(spectra) = state.newest() else { return };
     let place = view.axes.text(view.crosshair_mm);
     ui.label(RichText::new(format!("Spectrum of iteration {} at {place} mm", spectra.steps)).strong());
     match (state.images(), state.failure()) {
         (Some(images), _) => {
-            line_ui(&images.fits, index_of(spectra, voxel), state.fitted().and_then(|(of, _)| of.calibration), ui);
-            counts_ui(&images.fits, ui);
+            line_ui(&images.fits, voxel, state.fitted().and_then(|(of, _)| of.calibration), ui);
+            fit_counts_ui(&images.fits.counts, NO_LINE, ui);
         }
         (None, Some(reason)) => _ = ui.add(egui::Label::new(format!("No line: {reason}.")).wrap()),
         (None, None) => {}
@@ -163,14 +160,8 @@ fn figures_ui(view: &SpectrumView, voxel: [usize; 3], ui: &mut Ui) {
 fn line_ui(fits: &LineMaps, voxel: usize, calibration: Option<&OxygenCalibration>, ui: &mut Ui) {
     let fit = match fits.outcome(voxel) {
         Some(Ok(fit)) => fit,
-        Some(Err(cause)) => {
-            let cause = match cause {
-                None => "below the mask",
-                Some(NoFit::NotFinite) => "with a value that is not finite",
-                Some(NoFit::OutOfRange) => NO_LINE,
-                Some(NoFit::NotConverged) => "with a fit that did not converge",
-            };
-            ui.label(format!("No line: a voxel {cause}"));
+        Some(Err(reason)) => {
+            ui.label(format!("No line: a voxel {}", cause_of_no_fit(*reason, NO_LINE)));
             return;
         }
         None => return,
@@ -209,17 +200,8 @@ fn with_sd(value: f64, sd: f64) -> String {
     format!("{value:.decimals$} ± {sd:.decimals$}")
 }
 
-/// Draws the numbers of fitted and masked voxels.
-fn counts_ui(fits: &LineMaps, ui: &mut Ui) {
-    let number = |num: usize| format::count(num as f64);
-    let masked: Vec<String> = fits.counts.masked(NO_LINE).map(|(num, cause)| format!("{} {cause}", number(num))).collect();
-    let masked = if masked.is_empty() { String::new() } else { format!("; masked (grey): {}", masked.join(", ")) };
-    let text = format!("{} voxels fitted{masked}", number(fits.counts.fitted));
-    ui.add(egui::Label::new(RichText::new(text).small()).wrap());
-}
-
 /// Draws a spectrum with its line.
-fn plot_ui(view: &SpectrumView, spectra: &Spectra, voxel: [usize; 3], fit: Option<&LineFit>, ui: &mut Ui) {
+fn plot_ui(view: &SpectrumView, spectra: &Spectra, voxel: usize, fit: Option<&LineFit>, ui: &mut Ui) {
     let colours = theme::colours(ui.visuals());
     let (of_spectrum, of_line) = (colours.profile, colours.branch_mark);
     ui.vertical(|ui| {
@@ -230,7 +212,7 @@ fn plot_ui(view: &SpectrumView, spectra: &Spectra, voxel: [usize; 3], fit: Optio
             if let Some(fit) = fit {
                 curve(plot, "line", &points_of(fit, &spectra.axis), of_line, 1.2);
             }
-            curve(plot, "spectrum", &spectra.at(index_of(spectra, voxel)), of_spectrum, 1.8);
+            curve(plot, "spectrum", &spectra.at(voxel), of_spectrum, 1.8);
         });
         let line = if fit.is_some() { " with its line" } else { "" };
         let place = view.axes.text(view.crosshair_mm);
