@@ -66,7 +66,9 @@ fn the_map_of_oxygen_covers_the_image_and_has_figures() {
     assert!(grey.iter().all(|level| level.abs_diff(128) < 3), "{grey:?}");
     assert_eq!(harness.state().second_image().unwrap().display.colouring.palette, Palette::Oxygen);
     harness.check_accessibility();
-    harness.get_by_label_contains("±: standard deviation between");
+    // The draws begin after the last map, on a thread of their own.
+    let draws = "±: standard deviation between";
+    wait_to_see(&mut harness, "the first draw", |harness| harness.query_by_label_contains(draws).is_some());
     click(&mut harness, "σ of pO2");
     harness.get_by_label("Colour bar from 0 to 10.00 torr");
     click(&mut harness, "R1");
