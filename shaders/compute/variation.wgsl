@@ -1,5 +1,5 @@
 // Steps of total variation; the definition is src/recon/tv/kernels.rs. Images are [image, z, y, x], a field of vectors
-// [image, axis, z, y, x].
+// [image, axis, z, y, x]. Differences from an image to the next, of spectra, follow the vectors, [image, z, y, x], and lie between -1 and 1.
 
 struct Variation {
     // Voxels of an image along x, y and z.
@@ -19,6 +19,8 @@ struct Variation {
     tau: f32,
     lambda: f32,
     is_positive: u32,
+    // Weight of the differences from an image to the next; 0 = none.
+    spectral_weight: f32,
 }
 
 const THREADS: u32 = 256u;
@@ -75,6 +77,23 @@ fn gradient(first: u32, voxel: u32) -> vec3f {
     );
 }
 
+// Where the difference of a value to the next image lies in a field.
+fn place_along_spectra(index: u32) -> u32 {
+    return shape.num_axes * num_voxels() * shape.num_images + index;
+}
+
+// The weighted difference of a value to the next image, 0 at the last image and outside the mask.
+fn spectral_difference(index: u32, image: u32, voxel: u32) -> f32 {
+    if shape.spectral_weight == 0.0 || image + 1u >= shape.num_images {
+        return 0.0;
+    }
+    let value = shape.spectral_weight * (images[index + num_voxels()] - images[index]);
+    if shape.has_mask == 0u {
+        return value;
+    }
+    return value * mask[voxel];
+}
+
 // field = the projection of field + scale gradient: vectors of a length above 1 get that length; one thread for each voxel
 @compute @workgroup_size(THREADS)
 fn dual_step(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
@@ -97,6 +116,10 @@ fn dual_step(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id
     if shape.num_axes == 3u {
         field[at + 2u * num] = after.z;
     }
+    if shape.spectral_weight > 0.0 {
+        let along = place_along_spectra(index);
+        field[along] = clamp(field[along] + shape.scale * spectral_difference(index, image, voxel), -1.0, 1.0);
+    }
 }
 
 // The weighted difference of a component to the previous voxel along its axis.
@@ -117,6 +140,9 @@ fn divergence(image: u32, voxel: u32) -> f32 {
     sum += divergence_along(at + num, has_previous.y, shift.y, shape.weight_y);
     if shape.num_axes == 3u {
         sum += divergence_along(at + 2u * num, has_previous.z, shift.z, shape.weight_z);
+    }
+    if shape.spectral_weight > 0.0 {
+        sum += divergence_along(place_along_spectra(image * num + voxel), image > 0u, num, shape.spectral_weight);
     }
     return sum;
 }
@@ -168,7 +194,7 @@ fn primal_step(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_
     }
 }
 
-// For each group the sum of the lengths of the gradients.
+// For each group the sum of the lengths of the gradients, and of the differences along spectra.
 @compute @workgroup_size(THREADS)
 fn total_variation(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let number = group.x + group.y * groups.x;
@@ -179,11 +205,29 @@ fn total_variation(@builtin(local_invocation_index) thread: u32, @builtin(workgr
         let i = (number * VALUES + k) * THREADS + thread;
         if i < len {
             let own = gradient(i / num * num, i % num);
-            sum += sqrt(dot(own, own));
+            sum += sqrt(dot(own, own)) + abs(spectral_difference(i, i / num, i % num));
         }
     }
     sum = group_sums(thread, vec4f(sum, 0.0, 0.0, 0.0)).x;
     if thread == 0u && number * VALUES * THREADS < len {
         partial[number] = sum;
     }
+}
+
+// The largest less the smallest value of all images in each voxel; one thread for each voxel
+@compute @workgroup_size(THREADS)
+fn peak_to_peak(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    let voxel = (group.x + group.y * groups.x) * THREADS + thread;
+    let num = num_voxels();
+    if voxel >= num {
+        return;
+    }
+    var highest = images[voxel];
+    var lowest = highest;
+    for (var image = 1u; image < shape.num_images; image++) {
+        let value = images[image * num + voxel];
+        highest = max(highest, value);
+        lowest = min(lowest, value);
+    }
+    field[voxel] = highest - lowest;
 }

@@ -38,9 +38,6 @@ pub enum BackendError {
     /// The device refused or broke.
     #[error(transparent)]
     Device(PassedOn),
-    /// An operation that the device does not have.
-    #[error("this device lacks {0}: choose --device cpu")]
-    Lacks(&'static str),
     /// Another member of the group has stopped or failed, and reports the reason.
     #[error("another device or process of this run has stopped or failed")]
     PeerAborted,

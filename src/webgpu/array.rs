@@ -33,6 +33,15 @@ impl Segments {
         Ok(Self { buffers, len, segment_len })
     }
 
+    /// Refuses values that do not fit into one buffer.
+    ///
+    /// # Errors
+    /// They need several.
+    pub fn check_whole(gpu: &Gpu, len: usize, value_bytes: usize) -> Result<(), WebGpuError> {
+        let [found, needed] = [gpu.segment_len, len].map(|len| (len * value_bytes) as u64);
+        if needed <= found { Ok(()) } else { Err(WebGpuError::Limit { limit: "maxStorageBufferBindingSize", found, needed }) }
+    }
+
     /// Returns the buffers.
     pub fn all(&self) -> impl Iterator<Item = Segment<'_>> + Clone {
         self.buffers.iter().enumerate().map(|(number, buffer)| {

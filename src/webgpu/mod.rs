@@ -39,6 +39,7 @@ pub use error::WebGpuError;
 pub use events::EventLines;
 pub use images::convolution::MAX_RADICALS;
 pub use images::display::WebGpuDisplay;
+pub use images::spectral_convolution::spectral_convolution_bytes;
 pub use images::voxel_map::WebGpuVoxelMap;
 pub use per_lor::PerLor;
 pub use planes::Planes;

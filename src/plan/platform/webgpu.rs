@@ -89,6 +89,10 @@ impl Platform for WebGpuPlatform {
         4 * kernels + 16 * num_images * len_x * len_y * len_z
     }
 
+    fn spectral_convolution_bytes(&self, size: [usize; 3], num_samples: usize) -> u64 {
+        webgpu::spectral_convolution_bytes(size, num_samples)
+    }
+
     fn total_variation(
         &mut self,
         sweep: &Sweep,
@@ -97,9 +101,6 @@ impl Platform for WebGpuPlatform {
         settings: TvSettings,
         images: TvImages,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
-        if settings.spectrum.is_some() {
-            return Err(self.lacks("total variation with a spectrum in each voxel"));
-        }
         if radicals.len() > webgpu::MAX_RADICALS {
             return Err(self.lacks("total variation of more than 8 radicals"));
         }

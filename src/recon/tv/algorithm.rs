@@ -120,6 +120,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let num_images = Model::new(&sweep.without_projections(), radicals, grid, &settings)?.num_images();
         let spectral_weight = settings.spectrum.map_or(0.0, |spectrum| spectrum.strength as f32);
         let lattice = Lattice { size: grid.size, weights: weights(grid), num_images, spectral_weight };
+        backend.check_field(&lattice)?;
         Ok(Self {
             zeros: backend.zeros(num_voxels)?,
             amplitude: None,

@@ -53,6 +53,14 @@ pub trait TotalVariationKernels: Backend {
     /// A convolution that couples images, with its working memory, and the programs of the device.
     type Coupling: Send;
 
+    /// Refuses a field of vectors that the device cannot hold, before anything is computed.
+    ///
+    /// # Errors
+    /// The field exceeds a limit of the device.
+    fn check_field(&self, _lattice: &Lattice) -> Result<(), BackendError> {
+        Ok(())
+    }
+
     /// Brings a convolution to the device.
     ///
     /// # Errors
@@ -62,10 +70,8 @@ pub trait TotalVariationKernels: Backend {
     /// The same of spectral-spatial images.
     ///
     /// # Errors
-    /// A device that lacks it, not enough memory.
-    fn spectral_coupling(&mut self, _kernels: &SpectralKernels<f32>) -> Result<Self::Coupling, BackendError> {
-        Err(BackendError::Lacks("spectral-spatial total variation"))
-    }
+    /// Not enough memory, device failure.
+    fn spectral_coupling(&mut self, kernels: &SpectralKernels<f32>) -> Result<Self::Coupling, BackendError>;
 
     /// Writes A*A of the images.
     ///

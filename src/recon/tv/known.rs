@@ -106,7 +106,7 @@ impl Known {
     /// Brings A*A to the device.
     ///
     /// # Errors
-    /// Device failure, or a device that lacks it.
+    /// Not enough memory, device failure.
     pub fn coupling<B: TotalVariationKernels>(&self, backend: &mut B, size: [usize; 3]) -> Result<B::Coupling, BackendError> {
         match &self.kernels {
             Kernels::Radicals(kernels) => {

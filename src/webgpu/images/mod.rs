@@ -5,6 +5,7 @@ mod ascent;
 pub(super) mod convolution;
 pub(super) mod display;
 mod penalty;
+pub(super) mod spectral_convolution;
 pub(super) mod unseen;
 mod variation;
 pub(super) mod voxel_map;

@@ -3,10 +3,11 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::convolution::WebGpuConvolution;
-use crate::algebra::{BackendError, Image};
-use crate::operator::KernelSpectrum;
+use super::spectral_convolution::WebGpuSpectralConvolution;
+use crate::algebra::{Backend as _, BackendError, Image};
+use crate::operator::{KernelSpectrum, SpectralKernels};
 use crate::recon::{Lattice, PrimalStep, PrimalSums, TotalVariationKernels};
-use crate::webgpu::array::WebGpuArray;
+use crate::webgpu::array::{Segments, WebGpuArray};
 use crate::webgpu::backend::WebGpuBackend;
 use crate::webgpu::kernel::{Kernel, THREADS};
 
@@ -23,6 +24,7 @@ struct Numbers {
     tau: f32,
     lambda: f32,
     is_positive: u32,
+    spectral_weight: f32,
 }
 
 impl Numbers {
@@ -33,6 +35,7 @@ impl Numbers {
             num_images: lattice.num_images as u32,
             has_mask: u32::from(mask.is_some()),
             weights: lattice.weights,
+            spectral_weight: lattice.spectral_weight,
             ..Self::default()
         }
     }
@@ -40,24 +43,49 @@ impl Numbers {
 
 /// A convolution of images, and the kernels of the steps.
 pub struct WebGpuCoupling {
-    convolution: WebGpuConvolution,
+    convolution: Coupled,
     dual_step: Kernel,
     primal_step: Kernel,
     total_variation: Kernel,
+    peak_to_peak: Kernel,
+}
+
+/// Images that are convolved.
+enum Coupled {
+    /// Images of radicals.
+    Images(WebGpuConvolution),
+    /// A spectral-spatial image.
+    Spectra(WebGpuSpectralConvolution),
+}
+
+impl WebGpuCoupling {
+    fn new(backend: &WebGpuBackend, convolution: Coupled) -> Result<Self, BackendError> {
+        let kernel = |entry| backend.gpu().kernel(entry, include_str!("../../../shaders/compute/variation.wgsl"));
+        Ok(Self {
+            convolution,
+            dual_step: kernel("dual_step")?,
+            primal_step: kernel("primal_step")?,
+            total_variation: kernel("total_variation")?,
+            peak_to_peak: kernel("peak_to_peak")?,
+        })
+    }
 }
 
 impl TotalVariationKernels for WebGpuBackend {
     type Coupling = WebGpuCoupling;
 
+    fn check_field(&self, lattice: &Lattice) -> Result<(), BackendError> {
+        Ok(Segments::check_whole(self.gpu(), lattice.field_len(), 4)?)
+    }
+
     fn coupling(&mut self, spectrum: KernelSpectrum<f32>) -> Result<WebGpuCoupling, BackendError> {
-        let gpu = self.gpu().clone();
-        let kernel = |entry| gpu.kernel(entry, include_str!("../../../shaders/compute/variation.wgsl"));
-        Ok(WebGpuCoupling {
-            convolution: WebGpuConvolution::new(self, &spectrum)?,
-            dual_step: kernel("dual_step")?,
-            primal_step: kernel("primal_step")?,
-            total_variation: kernel("total_variation")?,
-        })
+        let convolution = Coupled::Images(WebGpuConvolution::new(self, &spectrum)?);
+        WebGpuCoupling::new(self, convolution)
+    }
+
+    fn spectral_coupling(&mut self, kernels: &SpectralKernels<f32>) -> Result<WebGpuCoupling, BackendError> {
+        let convolution = Coupled::Spectra(WebGpuSpectralConvolution::new(self, kernels)?);
+        WebGpuCoupling::new(self, convolution)
     }
 
     fn convolve(
@@ -66,7 +94,11 @@ impl TotalVariationKernels for WebGpuBackend {
         images: &WebGpuArray<Image>,
         result: &mut WebGpuArray<Image>,
     ) -> Result<(), BackendError> {
-        Ok(coupling.convolution.apply(self, images, result)?)
+        match &coupling.convolution {
+            Coupled::Images(convolution) => convolution.apply(self, images, result)?,
+            Coupled::Spectra(convolution) => convolution.apply(self, images, result)?,
+        }
+        Ok(())
     }
 
     fn dual_step(
@@ -80,7 +112,7 @@ impl TotalVariationKernels for WebGpuBackend {
     ) -> Result<(), BackendError> {
         let len = lattice.num_images * lattice.num_voxels();
         extrapolated.expect_len(len)?;
-        field.expect_len(lattice.num_axes() * len)?;
+        field.expect_len(lattice.field_len())?;
         let numbers = Numbers { scale, ..Numbers::of(lattice, mask) };
         let buffers = [field.0.whole()?, extrapolated.0.whole()?, mask.unwrap_or(extrapolated).0.whole()?];
         self.commands.dispatch(&coupling.dual_step, len.div_ceil(THREADS), &numbers, &buffers);
@@ -99,7 +131,7 @@ impl TotalVariationKernels for WebGpuBackend {
         let PrimalStep { ref lattice, tau, lambda, is_positive } = step;
         let len = lattice.num_images * lattice.num_voxels();
         [&*images, &*extrapolated, of_model, of_data].into_iter().try_for_each(|array| array.expect_len(len))?;
-        field.expect_len(lattice.num_axes() * len)?;
+        field.expect_len(lattice.field_len())?;
         let numbers = Numbers { tau, lambda, is_positive: u32::from(is_positive), ..Numbers::of(lattice, mask) };
         let [field, mask] = [field.0.whole()?, mask.unwrap_or(of_data).0.whole()?];
         let [u, extrapolated] = [images.0.whole()?, extrapolated.0.whole()?];
@@ -130,5 +162,18 @@ impl TotalVariationKernels for WebGpuBackend {
             commands.dispatch(&coupling.total_variation, num_groups, &numbers, &[partial, values, mask]);
         })?;
         Ok(sums.into_iter().map(|[sum]| f64::from(sum)).sum())
+    }
+    fn amplitudes(
+        &mut self,
+        coupling: &WebGpuCoupling,
+        images: &WebGpuArray<Image>,
+        lattice: &Lattice,
+    ) -> Result<WebGpuArray<Image>, BackendError> {
+        let num_voxels = lattice.num_voxels();
+        images.expect_len(lattice.num_images * num_voxels)?;
+        let amplitudes = self.zeros::<Image>(num_voxels)?;
+        let buffers = [amplitudes.0.whole()?, images.0.whole()?];
+        self.commands.dispatch(&coupling.peak_to_peak, num_voxels.div_ceil(THREADS), &Numbers::of(lattice, None), &buffers);
+        Ok(amplitudes)
     }
 }
