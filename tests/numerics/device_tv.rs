@@ -235,7 +235,7 @@ fn a_run_through_wgpu_has_at_most_eight_radicals_and_no_spectra() {
     let run = |num_radicals: usize| {
         let (mut platform, _) = choose_device(choice).unwrap();
         let radicals: Vec<Radical> = (0..num_radicals).map(|_| radical(sweep, "a")).collect();
-        platform.total_variation(sweep, &radicals, grid, *settings, images.clone())
+        platform.total_variation(sweep, &radicals, &[], grid, *settings, images.clone())
     };
     assert!(run(0).unwrap().step(&Task::new()).unwrap().ascent.is_some());
     assert!(run(8).is_ok());
@@ -246,7 +246,7 @@ fn a_run_through_wgpu_has_at_most_eight_radicals_and_no_spectra() {
     // (A spectrum in each voxel is refused by name.)
     let Case { sweep, grid, settings, images, .. } = &spectral_cases([7, 6, 1], 24, 8)[0];
     let (mut platform, _) = choose_device(choice).unwrap();
-    let refused = platform.total_variation(sweep, &[], grid, *settings, images.clone()).err().unwrap();
+    let refused = platform.total_variation(sweep, &[], &[], grid, *settings, images.clone()).err().unwrap();
     assert_eq!(refused.code(), "setup.lacks");
     assert!(refused.to_string().contains("a spectrum in each voxel"), "{refused}");
 }
