@@ -107,7 +107,7 @@ fn is_of_reconstruct_only(option: &str) -> bool {
 fn of_reconstruct(option: &str) -> Option<&'static str> {
     Some(match option {
         "algorithm" | "iterations" | "subsets" | "init" | "matrix" | "racy_sensitivity" => "Algorithm",
-        "reference" | "phase" | "kernel" | "mask" | "sources" => "EPRI acquisitions",
+        "reference" | "phase" | "kernel" | "mask" | "sources" | "experiment" => "EPRI acquisitions",
         "crystals" | "normalization" | "yrt_tof_ps" | "yrt_tof_range" | "yrt_randoms" | "frame" | "frames" | "split_blocks" => {
             "List-mode data"
         }
@@ -228,6 +228,7 @@ mod tests {
             "--phase",
             "--mask",
             "--sources",
+            "--experiment",
             "--kernel",
         ];
         assert_eq!(options_under("reconstruct", "EPRI acquisitions"), of_sweeps);

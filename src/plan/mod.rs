@@ -83,9 +83,9 @@ pub use projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per
 pub use projector::system::System;
 pub use provenance::algorithm::{AlgorithmRecord, AscentRecord, EmRecord, FbpRecord, ObjectiveRecord, TuningSpan};
 pub use provenance::{
-    AccumulationSpan, ContentFingerprint, CorrectionRecord, DataRecord, DeviceRecord, FrameRecord, ImageKind, ImageRecord,
-    LinewidthRecord, MatrixRecord, OximetryRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance, RadicalRecord,
-    SIMULATED, Start, Times, TofRecord,
+    AccumulationSpan, ContentFingerprint, CorrectionRecord, DataRecord, DeviceRecord, ExperimentRecord, FrameRecord, ImageKind,
+    ImageRecord, LinewidthRecord, MatrixRecord, OximetryRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance,
+    RadicalRecord, SIMULATED, Start, Times, TofRecord,
 };
 pub use setup::events::{EVENTS_PROJECTOR, rays_of_a_pair};
 pub use setup::oximetry::NUM_OXYGEN_DRAWS;

@@ -234,6 +234,12 @@ pub enum SetupProblem {
     /// Two stages for a sweep that is still being acquired.
     #[error("two stages need the whole sweep, and this one is still being acquired; use one stage (--algorithm fbp) for now")]
     WholeSweep,
+    /// Several acquisitions of one object without total variation, or with a first one that grows.
+    #[error(
+        "several acquisitions of one object are reconstructed by total variation, once all are complete: use --algorithm tv without \
+         --follow, or leave --experiment out"
+    )]
+    Experiments,
     /// A sweep that has ended without a projection.
     #[error("the sweep has no projection: there is nothing to reconstruct")]
     NoProjections,

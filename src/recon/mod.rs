@@ -54,7 +54,7 @@ pub use penalty::{
     Kappa, PairTerms, PairWeights, Penalty, PenaltyKernels, PenaltySpec, PenaltyTerms, Potential, Prior, proposed_strength,
 };
 pub use post_filter::gaussian_filter;
-pub use problem::{DataProblem, ProjectionProblem, ReferenceProblem, SettingsProblem};
+pub use problem::{DataProblem, ExperimentProblem, ProjectionProblem, ReferenceProblem, SettingsProblem};
 pub use shared::SharedAlgorithm;
 pub use slabs::{SlabAlgorithm, slabs};
 pub use spec::{Additions, AlgorithmSpec, StartImages, algorithm};
@@ -62,7 +62,7 @@ pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 pub use tv::{
     Lattice, PrimalStep, PrimalSums, SpectralModel, SpectrumSettings, SweepModel, TotalVariation, TotalVariationKernels,
-    TvImages, TvSettings, num_axes,
+    TvImages, TvSettings, check_experiments, num_axes,
 };
 pub use watched::RaceReport;
 

@@ -1,6 +1,6 @@
 //! Reason why data or settings do not suit an algorithm, one variant for each reason.
 
-use crate::data::{FrameTime, frame_text};
+use crate::data::{FrameTime, SweepSpace, frame_text};
 
 /// Reason why data do not suit an algorithm.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -102,6 +102,14 @@ pub enum DataProblem {
          spectra of radicals out"
     )]
     RadicalsOfPulses,
+    /// A further acquisition that does not go with the first one.
+    #[error("experiment {file}: {problem}")]
+    Experiment {
+        /// Its file.
+        file: String,
+        /// The problem.
+        problem: Box<ExperimentProblem>,
+    },
     /// An unusable reference spectrum.
     #[error(
         "the reference spectrum {0}, so nothing can be deconvolved with it; open the spectrum that was measured without a gradient"
@@ -142,6 +150,49 @@ pub enum ProjectionProblem {
     /// A weight that is negative or not finite.
     #[error("has the weight {0}; an angle of zero or more is needed")]
     Weight(f64),
+}
+
+/// Reason of the refusal of a further acquisition of the same object.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ExperimentProblem {
+    /// Another space, or other axes.
+    #[error("it is {found}, and the first acquisition is {expected}; all need the same gradient axes")]
+    Space {
+        /// Its space.
+        found: SweepSpace,
+        /// That of the first acquisition.
+        expected: SweepSpace,
+    },
+    /// Pulses with continuous-wave data.
+    #[error("it contains {}, and the first acquisition {}: all need the same kind", kind(*is_pulse), kind(!is_pulse))]
+    Kind {
+        /// True if it contains pulses.
+        is_pulse: bool,
+    },
+    /// Spectra of other radicals.
+    #[error("expected the spectra of {}, found {}", listed(expected), listed(found))]
+    Radicals {
+        /// Their names.
+        found: Vec<String>,
+        /// Names of the radicals of the run.
+        expected: Vec<String>,
+    },
+    /// No projection.
+    #[error("it has no complete projection")]
+    NoProjections,
+    /// Data that suit no run.
+    #[error(transparent)]
+    Data(DataProblem),
+}
+
+/// Returns the name of a kind of projections.
+fn kind(is_pulse: bool) -> &'static str {
+    if is_pulse { "pulse projections" } else { "continuous-wave spectra" }
+}
+
+/// Returns names as text.
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "no radical".to_owned() } else { names.join(", ") }
 }
 
 /// Reason of the refusal of a reference spectrum.
@@ -212,6 +263,9 @@ pub enum SettingsProblem {
     /// A spectrum in each voxel of several radicals.
     #[error("--spectral-samples finds the spectrum in each voxel, which has no radicals: leave --sources out")]
     SpectraOfRadicals,
+    /// A spectrum in each voxel from several acquisitions.
+    #[error("--spectral-samples finds the spectrum in each voxel from one acquisition: leave --experiment out")]
+    SpectraOfExperiments,
     /// A spectral strength that is negative or not finite.
     #[error("invalid spectral strength {0} of total variation: expected a number of at least 0")]
     SpectralStrength(f64),

@@ -1,5 +1,7 @@
 //! `tomoscope reconstruct --algorithm tv`: least squares of EPRI acquisitions with total variation.
 
+use std::path::Path;
+
 use tomoscope::data::Volume;
 use tomoscope::io::{read_volume, write_volume};
 
@@ -100,4 +102,97 @@ fn two_radicals_have_an_image_each() {
     let [tam, tempo] = [sum("out_tam.nii") / 3.97135, sum("out_tempo.nii") / 23.8086];
     // (After 200 of the 1889 iterations to the end.)
     assert!((tam - 1.0).abs() < 0.15 && (tempo - 1.0).abs() < 0.15, "{tam} {tempo}");
+}
+
+/// Copies the two acquisitions at other powers, with the spectra of both radicals.
+fn copy_powers(folder: &Path) {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/epri-powers");
+    for entry in std::fs::read_dir(data).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
+    }
+}
+
+/// Options of both acquisitions.
+const POWERS: &str = "reconstruct powers-1-proj.npy --algorithm tv --sources tam=powers-1-htam.npy,tempo=powers-1-htempo.npy \
+                      --experiment powers-2-proj.npy,tempo=powers-2-htempo.npy,tam=powers-2-htam.npy --lambda 0.005 \
+                      --iterations 2000 --image 24,24 --voxel-mm 0.5,0.5 --device cpu";
+
+#[test]
+fn two_experiments_give_the_images_of_pyepri() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    copy_powers(at);
+    let printed = done(at, &words(&format!("{POWERS} -o out.nii")));
+    assert!(printed.contains("15 projections of 64 samples, powers-2-proj.npy"), "{printed}");
+    for name in ["tam", "tempo"] {
+        let image = read_volume(&at.join(format!("out_{name}.nii"))).unwrap().0;
+        // (PyEPRI's image is per cm².)
+        let bytes = std::fs::read(at.join(format!("powers-tv-{name}.npy"))).unwrap();
+        let expected = bytes[128..].chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]) / 100.0);
+        let squares = image.as_slice().iter().zip(expected).map(|(a, b)| [(a - b).powi(2), b.powi(2)].map(f64::from));
+        let [difference, norm] = squares.fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d]);
+        assert!((difference / norm).sqrt() < 1e-3, "{name}: {:e}", (difference / norm).sqrt());
+        let record = std::fs::read_to_string(at.join(format!("out_{name}.nii.json"))).unwrap();
+        let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+        assert_eq!(record["data"]["file"], "powers-1-proj.npy");
+        assert_eq!(record["data"]["experiments"], serde_json::json!([{ "file": "powers-2-proj.npy", "projections": 15 }]));
+    }
+    assert!(done(at, &words("info out_tempo.nii.json")).contains("2 experiments, radical tempo"));
+}
+
+#[test]
+fn one_radical_of_two_experiments_is_made_again_where_one_of_them_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    copy_powers(at);
+    for number in [1, 2] {
+        std::fs::copy(at.join(format!("powers-{number}-htam.npy")), at.join(format!("powers-{number}-h.npy"))).unwrap();
+    }
+    let line = "reconstruct powers-1-proj.npy --algorithm tv --experiment powers-2-proj.npy --iterations 10 --image 24,24 --device cpu \
+                --anonymise --skip-done -o out.nii";
+    let made = |line: &str| !done(at, &words(line)).contains("up to date, skipped");
+    assert!(made(line) && !made(line));
+    assert!(made(&line.replace(" --experiment powers-2-proj.npy", "")), "an image of one acquisition is another one");
+    assert!(made(line) && !made(line));
+    std::fs::copy(at.join("powers-2-htempo.npy"), at.join("powers-2-h.npy")).unwrap();
+    assert!(made(line));
+    let record = std::fs::read_to_string(at.join("out.nii.json")).unwrap();
+    assert!(record.contains("experiments") && !record.contains("powers"), "{record}");
+}
+
+#[test]
+fn experiments_that_do_not_go_together_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    copy_powers(at);
+    done(at, &words("simulate ball --epri 20 --points 32 -o ball.sweep"));
+    done(at, &words("simulate disc --epri 2d:20 --points 32 -o disc.sweep"));
+    let second = "powers-2-proj.npy,tempo=powers-2-htempo.npy,tam=powers-2-htam.npy";
+    for (from, to, part) in [
+        ("--algorithm tv", "--algorithm fbp", "--algorithm tv"),
+        (",tam=powers-2-htam.npy", "", "expected one spectrum each of tam, tempo, found tempo"),
+        (",tam=powers-2-htam.npy", ",tom=powers-2-htam.npy", "expected one spectrum each of tam, tempo, found tempo, tom"),
+        (second, "powers-2-proj.npy", "the spectra of tam, tempo in it are missing"),
+        ("--sources tam=powers-1-htam.npy,tempo=powers-1-htempo.npy ", "", "need --sources"),
+        ("--experiment powers-2-proj.npy", "--experiment powers-1-proj.npy", "named twice"),
+        ("--lambda", "--follow --lambda", "--follow"),
+    ] {
+        assert!(POWERS.contains(from), "{from}");
+        let said = refused(at, 2, &words(&format!("{} -o no.nii", POWERS.replace(from, to))));
+        assert!(said.contains(part), "{to}: {said}");
+    }
+    for (line, code, part) in [
+        ("reconstruct disc.sweep --experiment ball.sweep", "reconstruction.unsuitable-data", "ball.sweep: it is 3D"),
+        ("reconstruct disc.sweep --experiment powers-2-proj.npy", "reconstruction.unsuitable-data", "continuous-wave spectra"),
+        (
+            "reconstruct powers-1-proj.npy --spectral-samples 8 --experiment powers-2-proj.npy",
+            "reconstruction.unsuitable-settings",
+            "--experiment",
+        ),
+    ] {
+        let said = failed(at, code, &words(&format!("{line} --algorithm tv --device cpu -o no.nii")));
+        assert!(said.contains(part), "{line}: {said}");
+    }
+    assert!(!at.join("no.nii").exists());
 }

@@ -289,7 +289,7 @@ fn a_run_through_wgpu_has_at_most_eight_radicals_or_spectra() {
     let run = |num_radicals: usize| {
         let (mut platform, _) = choose_device(choice).unwrap();
         let radicals: Vec<Radical> = (0..num_radicals).map(|_| radical(sweep, "a")).collect();
-        platform.total_variation(sweep, &radicals, grid, *settings, images.clone())
+        platform.total_variation(sweep, &radicals, &[], grid, *settings, images.clone())
     };
     assert!(run(0).unwrap().step(&Task::new()).unwrap().ascent.is_some());
     assert!(run(8).is_ok());
@@ -302,6 +302,6 @@ fn a_run_through_wgpu_has_at_most_eight_radicals_or_spectra() {
     let (mut platform, _) = choose_device(choice).unwrap();
     let least = 4 * (4 * padded_size(grid.size).iter().product::<usize>() + 4 * 8 * grid.num_voxels());
     assert!(platform.spectral_convolution_bytes(grid.size, 8) > least as u64);
-    let mut algorithm = platform.total_variation(sweep, &[], grid, *settings, images.clone()).unwrap();
+    let mut algorithm = platform.total_variation(sweep, &[], &[], grid, *settings, images.clone()).unwrap();
     assert!(algorithm.step(&Task::new()).unwrap().ascent.is_some());
 }

@@ -38,6 +38,7 @@ mod device_webgpu_per_lor;
 mod device_webgpu_planes;
 mod device_webgpu_tof;
 mod events;
+mod experiments;
 mod fbp;
 mod fusillo;
 mod image_model;

@@ -17,7 +17,7 @@ use tomoscope::task::Task;
 use super::data::data_file;
 
 /// Arrays of floats in NumPy's files.
-mod numpy {
+pub(super) mod numpy {
     use std::path::Path;
 
     /// Reads the values of an array of 32-bit floats.
@@ -28,7 +28,7 @@ mod numpy {
     }
 }
 
-fn noise(len: usize, salt: f64) -> Vec<f64> {
+pub(super) fn noise(len: usize, salt: f64) -> Vec<f64> {
     (0..len).map(|i| ((i as f64 + 1.0) * salt).sin()).collect()
 }
 
@@ -56,7 +56,7 @@ pub fn sweep_of_noise(is_slice: bool, num_points: usize, salt: f64) -> Sweep {
 }
 
 /// A u by its definition: the sum over voxels, frequencies below the limits, and samples.
-fn dense(sweep: &Sweep, source: &ReferenceSpectrum, grid: &Grid, image: &[f64]) -> Vec<f64> {
+pub(super) fn dense(sweep: &Sweep, source: &ReferenceSpectrum, grid: &Grid, image: &[f64]) -> Vec<f64> {
     let num = sweep.num_points;
     let axes = if grid.size[2] == 1 { 2 } else { 3 };
     let volume: f64 = grid.voxel_mm[..axes].iter().product();
@@ -90,11 +90,11 @@ fn dense(sweep: &Sweep, source: &ReferenceSpectrum, grid: &Grid, image: &[f64]) 
     result
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-fn distance(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn distance(a: &[f64], b: &[f64]) -> f64 {
     let difference: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     (dot(&difference, &difference) / dot(b, b)).sqrt()
 }

@@ -31,6 +31,7 @@ pub const OTHERS: &[&str] = &[
     "reference",
     "mask",
     "sources",
+    "experiment",
     "phase",
     "kernel",
     "suv",

@@ -54,7 +54,7 @@ const ITERATIVE: &[DataKind] = &[Projections, Events, Pairs];
 
 /// Options for some kinds of data only, by their identifiers. (Parameters of algorithms are for the data of their algorithms.)
 pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
-    (&["reference", "phase", "kernel", "mask", "sources"], SWEEPS),
+    (&["reference", "phase", "kernel", "mask", "sources", "experiment"], SWEEPS),
     (&["crystals", "normalization", "yrt_tof_ps", "yrt_tof_range", "yrt_randoms"], LISTS),
     (&["frame", "frames", "split_blocks"], LISTS),
     (&["no_tof"], ALONG_LINES),
@@ -99,7 +99,7 @@ impl ReconstructOptions {
         }
         let algorithm = algorithm_for(data, self.algorithm)?;
         check_parameters(&self.given, algorithm)?;
-        let of_variation = BY_ITERATION.iter().copied().chain(["mask", "sources"]);
+        let of_variation = BY_ITERATION.iter().copied().chain(["mask", "sources", "experiment"]);
         if let Some(option) = self.given.first_of(of_variation).filter(|_| data == Sweep && algorithm != AlgorithmChoice::TV) {
             return Err(CliError::arguments(format!("{option}: {} iterate with --algorithm tv only", data.plural())));
         }

@@ -1,13 +1,14 @@
 //! Options of `tomoscope reconstruct` for EPRI acquisitions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
-use crate::data::Radical;
-use crate::io::read_reference;
+use crate::data::{Experiment, Notice, Radical};
+use crate::io::{identity, read_reference, read_sweep_at_phase};
 use crate::plan::PlaneKernel;
 
 /// Options of EPRI acquisitions.
@@ -36,6 +37,14 @@ pub struct EpriOptions {
     #[arg(long, value_name = "NAME=FILE", value_delimiter = ',', value_parser = source, conflicts_with = "init")]
     pub sources: Vec<Source>,
 
+    /// Total variation: further acquisition of the same object with another microwave power, modulation, field range or gradients; also
+    /// more than once.
+    ///
+    /// The image explains all acquisitions at once. With --sources, the spectrum of each radical in this acquisition follows the file:
+    /// --sources A=FILE,B=FILE --experiment FILE,A=FILE,B=FILE. Without, its reference spectrum is NAME-h in the folder of NAME-proj.
+    #[arg(long, value_name = "FILE,NAME=FILE", value_parser = experiment, conflicts_with = "follow")]
+    pub experiment: Vec<ExperimentFiles>,
+
     /// Implementation of single-stage backprojection: fast, or paper (double precision, in the order of Qiao et al. 2015).
     ///
     /// Default: fast.
@@ -58,6 +67,74 @@ fn source(text: &str) -> Result<Source, String> {
     if Radical::is_name(name) && !file.is_empty() { Ok(Source { name: name.into(), file: file.into() }) } else { Err(expected()) }
 }
 
+/// The files of a further acquisition.
+#[derive(Clone, Debug)]
+pub struct ExperimentFiles {
+    /// The projections.
+    pub file: PathBuf,
+    /// The spectra of the radicals.
+    pub sources: Vec<Source>,
+}
+
+fn experiment(text: &str) -> Result<ExperimentFiles, String> {
+    let mut parts = text.split(',');
+    let file = parts.next().filter(|file| !file.is_empty()).ok_or("expected an acquisition: FILE or FILE,NAME=FILE,NAME=FILE")?;
+    Ok(ExperimentFiles { file: file.into(), sources: parts.map(source).collect::<Result<_, _>>()? })
+}
+
+impl ExperimentFiles {
+    /// Returns its files.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.file].into_iter().chain(self.sources.iter().map(|source| &source.file))
+    }
+
+    /// Returns the spectra of these radicals, in their order.
+    ///
+    /// # Errors
+    /// A spectrum that is missing, or of another radical.
+    fn spectra_of(&self, radicals: &[Source]) -> CliResult<Vec<&Source>> {
+        let of = |name: &str| self.sources.iter().find(|source| source.name == name);
+        let found: Vec<&Source> = radicals.iter().filter_map(|radical| of(&radical.name)).collect();
+        if found.len() == radicals.len() && self.sources.len() == radicals.len() {
+            return Ok(found);
+        }
+        let names = |sources: &[Source]| sources.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
+        let file = self.file.display();
+        Err(CliError::arguments(match (radicals.is_empty(), self.sources.is_empty()) {
+            (true, _) => format!("--experiment {file}: spectra of radicals ({}) need --sources", names(&self.sources)),
+            (false, true) => {
+                format!("--experiment {file}: the spectra of {} in it are missing: add ,NAME=FILE for each", names(radicals))
+            }
+            (false, false) => {
+                format!("--experiment {file}: expected one spectrum each of {}, found {}", names(radicals), names(&self.sources))
+            }
+        }))
+    }
+
+    /// Reads it, and prints its notices.
+    fn read(&self, radicals: &[Source]) -> CliResult<Experiment> {
+        let spectra = self.spectra_of(radicals)?;
+        // (With a spectrum for its reference, the reader does not look for another one.)
+        let reference = spectra.first().map(|source| &*source.file);
+        let study = read_sweep_at_phase(&self.file, reference, None)?;
+        let named = |notice: &Notice| Notice { text: format!("{}: {}", self.file.display(), notice.text), ..notice.clone() };
+        notices::print(&study.notices.iter().map(named).collect::<Vec<_>>());
+        let radicals = spectra.into_iter().enumerate().map(|(index, source)| source.read(index > 0)).collect::<CliResult<_>>()?;
+        Ok(Experiment { file: self.file.clone(), sweep: Arc::new(study.measured), radicals })
+    }
+}
+
+impl Source {
+    /// Reads the spectrum, and prints its notices if requested.
+    fn read(&self, prints_notices: bool) -> CliResult<Radical> {
+        let (spectrum, found) = read_reference(&self.file)?;
+        if prints_notices {
+            notices::print(&found);
+        }
+        Ok(Radical { name: self.name.clone(), spectrum })
+    }
+}
+
 impl EpriOptions {
     /// Reads the spectra of the radicals.
     ///
@@ -68,12 +145,20 @@ impl EpriOptions {
         if let Some(name) = Radical::named_twice(&names) {
             return Err(CliError::arguments(format!("--sources: {name} is named twice")));
         }
-        let radical = |source: &Source| {
-            let (spectrum, found) = read_reference(&source.file)?;
-            notices::print(&found);
-            Ok(Radical { name: source.name.clone(), spectrum })
-        };
-        self.sources.iter().map(radical).collect()
+        self.sources.iter().map(|source| source.read(true)).collect()
+    }
+
+    /// Reads the further acquisitions of the object; `first` is the file of the first one.
+    ///
+    /// # Errors
+    /// An acquisition that is named twice, spectra that are missing or of other radicals, an unreadable file.
+    pub fn experiments(&self, first: &Path) -> CliResult<Vec<Experiment>> {
+        let files: Vec<PathBuf> = self.experiment.iter().map(|experiment| identity(&experiment.file)).collect();
+        let twice = |(index, file): (usize, &PathBuf)| files[..index].contains(file) || *file == identity(first);
+        if let Some((_, file)) = files.iter().enumerate().find(|pair| twice(*pair)) {
+            return Err(CliError::arguments(format!("--experiment {}: named twice", file.display())));
+        }
+        self.experiment.iter().map(|experiment| experiment.read(&self.sources)).collect()
     }
 }
 

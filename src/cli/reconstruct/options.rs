@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::{ArgGroup, Args};
 
-use super::epri_options::EpriOptions;
+use super::epri_options::{EpriOptions, ExperimentFiles};
 use super::follow_list::follow_list;
 use super::parts::PartOptions;
 use super::replicate_options::ReplicateOptions;
@@ -280,6 +280,7 @@ impl ReconstructOptions {
             .chain(&self.epri.reference)
             .chain(&self.epri.mask)
             .chain(self.epri.sources.iter().map(|source| &source.file))
+            .chain(self.epri.experiment.iter().flat_map(ExperimentFiles::files))
             .cloned()
             .chain(self.parameters.kappa());
         [measured].into_iter().chain(multiplicative).chain(additive).chain(of_petric.into_iter().flatten()).chain(named)
@@ -488,6 +489,7 @@ impl ReconstructOptions {
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)).or(base.init),
             radicals: self.epri.radicals()?,
+            experiments: self.epri.experiments(&self.input)?,
             mask: mask.map(|(volume, _)| Arc::new(volume)),
             kappa: kappa.map(|(volume, _)| Arc::new(volume)).or(base.kappa),
             replicates: self.replicates.settings(self.uptake.duration_secs),

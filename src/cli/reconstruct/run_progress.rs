@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use crate::cli::shared::console::{is_quiet, out, remark};
 use crate::cli::shared::printed::text as matrix_text;
 use crate::cli::shared::progress;
-use crate::data::Sweep;
+use crate::data::{Experiment, Sweep};
 use crate::plan::{
     Acquisition, AlgorithmChoice, IterationScheme, RunSettings, StartInfo, filter_settings, rays_in_use, tv_settings,
 };
@@ -145,6 +145,10 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
         let is_filtered = settings.algorithm != AlgorithmChoice::TV;
         let num_projections = if is_filtered { info.num_subsets } else { num_complete };
         fact("data", format!("{} of {}", counted(num_projections, "projection"), counted(num_points, "sample")));
+        for Experiment { file, sweep, .. } in &settings.experiments {
+            let amount = format!("{} of {}", counted(sweep.num_complete(), "projection"), counted(sweep.num_points, "sample"));
+            fact("experiment", format!("{amount}, {}", file.display()));
+        }
         match is_filtered {
             true => filter_facts(settings, acquisition),
             false => {

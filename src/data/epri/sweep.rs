@@ -193,7 +193,7 @@ impl Phase {
 }
 
 /// Projections of an object, complete or still being acquired.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Sweep {
     /// Kind of the samples.
     pub kind: SweepKind,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::replicates::ReplicateSettings;
 use super::subsets::{SubsetRule, default_num_iterations};
-use crate::data::{Counts, Psf, Radical, ResponseMatrix, TofBins, TubeSet, Volume};
+use crate::data::{Counts, Experiment, Psf, Radical, ResponseMatrix, TofBins, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, REACH_SIGMAS, TofKernel};
 use crate::plan::algorithms::parameters::Parameters;
@@ -85,6 +85,9 @@ pub struct RunSettings {
     /// Radicals with separate images, of total variation; none = one, with the sweep's reference spectrum.
     #[serde(skip)]
     pub radicals: Vec<Radical>,
+    /// Further acquisitions of the same object for the same images, of total variation.
+    #[serde(skip)]
+    pub experiments: Vec<Experiment>,
     /// Voxels that total variation reconstructs, where it is positive; `None` = all.
     #[serde(skip)]
     pub mask: Option<Arc<Volume>>,
@@ -187,6 +190,7 @@ impl RunSettings {
             init: None,
             kappa: None,
             radicals: Vec::new(),
+            experiments: Vec::new(),
             mask: None,
             frame_ms: None,
             replicates: None,

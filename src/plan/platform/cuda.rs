@@ -6,7 +6,7 @@ use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
 use crate::algebra::{Backend as _, BackendError, PeerGroup, RingBasis, Simd};
 use crate::cuda::{self, CudaBackend, CudaVoxelFits, FastPlanes, PaperPlanes, ResponseMonteCarlo, TubesMonteCarlo};
-use crate::data::{Radical, ResponseMatrix, Sweep, Volume};
+use crate::data::{Experiment, Radical, ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::measure::oximetry::VoxelFits;
 use crate::montecarlo::{HistorySimulator, Response, ResponsePart, RingDetector};
@@ -132,6 +132,7 @@ impl Platform for CudaPlatform {
         &mut self,
         sweep: &Sweep,
         radicals: &[Radical],
+        experiments: &[Experiment],
         grid: &Grid,
         settings: TvSettings,
         images: TvImages,
@@ -139,7 +140,7 @@ impl Platform for CudaPlatform {
         if radicals.len() > cuda::MAX_RADICALS {
             return Err(self.lacks("total variation of more than 8 radicals"));
         }
-        Ok(Box::new(TotalVariation::new(self.take()?, sweep, radicals, grid, settings, images)?))
+        Ok(Box::new(TotalVariation::new(self.take()?, sweep, radicals, grid, settings, images)?.with_experiments(experiments)?))
     }
 
     fn convolution_bytes(&self, size: [usize; 3], num_images: usize) -> u64 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
 use crate::algebra::{Host, PeerGroup, RingBasis, Simd};
-use crate::data::{Radical, ResponseMatrix, Sweep, Volume};
+use crate::data::{Experiment, Radical, ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::montecarlo::{AllThreads, HistorySimulator, Response, ResponsePart, ResponseTally, RingDetector};
 use crate::operator::{
@@ -73,11 +73,12 @@ impl Platform for HostPlatform {
         &mut self,
         sweep: &Sweep,
         radicals: &[Radical],
+        experiments: &[Experiment],
         grid: &Grid,
         settings: TvSettings,
         images: TvImages,
     ) -> Result<Box<dyn Algorithm>, SetupError> {
-        Ok(Box::new(TotalVariation::new(Host, sweep, radicals, grid, settings, images)?))
+        Ok(Box::new(TotalVariation::new(Host, sweep, radicals, grid, settings, images)?.with_experiments(experiments)?))
     }
 
     fn list_algorithm(&mut self, recipe: &ListRecipe, team: PeerGroup) -> Result<Box<dyn Algorithm>, SetupError> {

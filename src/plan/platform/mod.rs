@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use self::recipes::{EventRecipe, ListRecipe};
 use crate::algebra::{PeerGroup, RingBasis, Simd};
-use crate::data::{Radical, ResponseMatrix, Sweep, Volume};
+use crate::data::{Experiment, Radical, ResponseMatrix, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::measure::oximetry::{FitsOnThreads, VoxelFits};
 use crate::montecarlo::{HistorySimulator, Response, ResponsePart, RingDetector};
@@ -81,7 +81,7 @@ pub trait Platform: Send {
         4 * num_images * num_images * half * len_y * len_z + 16 * num_images * half * (size[1] * size[2]) as u64
     }
 
-    /// Makes a reconstruction of a sweep with total variation.
+    /// Makes a reconstruction of a sweep, and of further acquisitions of the same object, with total variation.
     ///
     /// # Errors
     /// Data or settings that do not suit, or the device failed.
@@ -89,6 +89,7 @@ pub trait Platform: Send {
         &mut self,
         _sweep: &Sweep,
         _radicals: &[Radical],
+        _experiments: &[Experiment],
         _grid: &Grid,
         _settings: TvSettings,
         _images: TvImages,

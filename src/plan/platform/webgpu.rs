@@ -3,7 +3,7 @@
 use super::Platform;
 use super::recipes::{EventRecipe, ListRecipe, backprojected};
 use crate::algebra::{Backend as _, PeerGroup, Simd};
-use crate::data::{Radical, Sweep, Volume};
+use crate::data::{Experiment, Radical, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError, OperatorLimit, ViewProjector, padded_size};
 use crate::plan::algorithms::registry::FbpMethod;
@@ -97,6 +97,7 @@ impl Platform for WebGpuPlatform {
         &mut self,
         sweep: &Sweep,
         radicals: &[Radical],
+        experiments: &[Experiment],
         grid: &Grid,
         settings: TvSettings,
         images: TvImages,
@@ -105,7 +106,7 @@ impl Platform for WebGpuPlatform {
             return Err(self.lacks("total variation of more than 8 radicals"));
         }
         let backend = self.0.take().ok_or(ReconError::NoDevice)?;
-        Ok(Box::new(TotalVariation::new(backend, sweep, radicals, grid, settings, images)?))
+        Ok(Box::new(TotalVariation::new(backend, sweep, radicals, grid, settings, images)?.with_experiments(experiments)?))
     }
 
     fn list_algorithm(&mut self, recipe: &ListRecipe, team: PeerGroup) -> Result<Box<dyn Algorithm>, SetupError> {

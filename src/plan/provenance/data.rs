@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Counts, CtConversion, EventList, FrameTime, Origin, Phase, SeriesImage, Study, Sweep};
+use crate::data::{Counts, CtConversion, EventList, Experiment, FrameTime, Origin, Phase, SeriesImage, Study, Sweep};
 use crate::plan::job::Job;
 use crate::plan::job::settings::RunSettings;
+use crate::text::counted;
 
 /// Data of an image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,9 +25,31 @@ pub struct DataRecord {
     /// Phase correction of complex spectra.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub phase: Option<Phase>,
+    /// Further acquisitions of the same object for the same image.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub experiments: Vec<ExperimentRecord>,
     /// Frame of list-mode data.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub frame: Option<FrameRecord>,
+}
+
+/// A further acquisition of the object of an image.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentRecord {
+    /// Name of its file.
+    pub file: String,
+    /// Number of its projections.
+    pub projections: usize,
+    /// Phase correction of complex spectra.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub phase: Option<Phase>,
+}
+
+impl From<&Experiment> for ExperimentRecord {
+    fn from(experiment: &Experiment) -> Self {
+        let Experiment { file, sweep, .. } = experiment;
+        Self { file: file_name(file), projections: sweep.num_complete(), phase: sweep.facts.phase }
+    }
 }
 
 /// A part of the time of a scan.
@@ -105,16 +128,22 @@ impl DataRecord {
     pub fn new(title: &str, origin: &Origin) -> Self {
         let name = |path: &Option<_>| path.as_deref().map(file_name);
         let (file, reference) = (name(&origin.measured), name(&origin.reference));
-        Self { title: title.to_owned(), file, space: None, reference, phase: None, frame: None }
+        Self { title: title.to_owned(), file, space: None, reference, phase: None, experiments: Vec::new(), frame: None }
     }
 
     /// Returns the record of a job's data.
     pub fn of_job(job: &Job) -> Self {
         let Study { title, origin, measured, .. } = &*job.study;
         if let Some(acquisition) = measured.sweep() {
-            return acquisition.look(|sweep| Self::of_sweep(title, origin, sweep));
+            let experiments = job.settings.experiments.iter().map(ExperimentRecord::from).collect();
+            return Self { experiments, ..acquisition.look(|sweep| Self::of_sweep(title, origin, sweep)) };
         }
         measured.events().map_or_else(|| Self::new(title, origin), |list| Self::of_list(title, origin, list, &job.settings))
+    }
+
+    /// Returns the number of acquisitions of the image as text: "2 experiments"; `None` for one.
+    pub(super) fn experiments_text(&self) -> Option<String> {
+        (!self.experiments.is_empty()).then(|| counted(1 + self.experiments.len(), "experiment"))
     }
 
     /// Returns the record of list-mode data, or of a frame of them.

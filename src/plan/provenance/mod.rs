@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::algorithm::AlgorithmRecord;
 use self::data::file_name;
-pub use self::data::{CorrectionRecord, DataRecord, FrameRecord, SIMULATED};
+pub use self::data::{CorrectionRecord, DataRecord, ExperimentRecord, FrameRecord, SIMULATED};
 pub use self::linewidth::LinewidthRecord;
 pub use self::oximetry::OximetryRecord;
 pub use self::radical::RadicalRecord;
@@ -345,7 +345,7 @@ impl Provenance {
     /// the file. A notice gives the reason if the existing record does not match.
     pub fn of_file(path: &Path, volume: &Volume) -> (Self, Option<Notice>) {
         let (title, file) = (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), Some(file_name(path)));
-        let data = DataRecord { title, file, space: None, reference: None, phase: None, frame: None };
+        let data = DataRecord { title, file, space: None, reference: None, phase: None, experiments: Vec::new(), frame: None };
         let device = DeviceRecord { name: "unknown device".to_owned(), threads: 0 };
         let image = ImageRecord::new(&volume.grid, volume.unit);
         let bare = || Self::new(ImageKind::Elsewhere, data, image, device, Start::now().times()).of_image(volume);
@@ -395,6 +395,7 @@ impl Provenance {
     pub fn anonymised(mut self) -> Self {
         let anonymous = || "anonymous".to_owned();
         self.data = DataRecord { title: anonymous(), file: None, reference: None, ..self.data };
+        self.data.experiments.iter_mut().for_each(|experiment| experiment.file = anonymous());
         if let Some(corrections) = &mut self.corrections {
             let names = [&mut corrections.multiplicative, &mut corrections.additive, &mut corrections.attenuation];
             let names = names.into_iter().flatten().chain(&mut corrections.added_attenuation);
@@ -453,8 +454,8 @@ impl Provenance {
         let frame = self.data.frame.as_ref().map(FrameRecord::text);
         let oximetry = self.oximetry.as_ref().map(OximetryRecord::text).or(self.linewidth.as_ref().map(LinewidthRecord::text));
         let algorithm = self.algorithm.as_ref().map(AlgorithmRecord::text);
-        let made =
-            [self.deviation_text(), frame, algorithm, self.radical.as_ref().map(RadicalRecord::text), oximetry, self.position()];
+        let (experiments, radical) = (self.data.experiments_text(), self.radical.as_ref().map(RadicalRecord::text));
+        let made = [self.deviation_text(), frame, algorithm, experiments, radical, oximetry, self.position()];
         let made: Vec<String> = made.into_iter().flatten().collect();
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
         parts.extend(self.projector.iter().flat_map(|projector| [projector.name.clone(), projector.accumulation_text()]));
@@ -477,8 +478,8 @@ impl Provenance {
         let program = format!("{} {}", self.program, self.program_version);
         let (position, device) = (self.position(), Some(self.device.name.clone()));
         let oximetry = self.oximetry.as_ref().map(OximetryRecord::text).or(self.linewidth.as_ref().map(LinewidthRecord::text));
-        let of_image =
-            [self.deviation_text(), filter, frame, Some(algorithm), self.radical.as_ref().map(RadicalRecord::text), oximetry];
+        let (experiments, radical) = (self.data.experiments_text(), self.radical.as_ref().map(RadicalRecord::text));
+        let of_image = [self.deviation_text(), filter, frame, Some(algorithm), experiments, radical, oximetry];
         let made = of_image.into_iter().chain([position, calibration, Some(program), device]);
         made.flatten().collect::<Vec<_>>().join("; ")
     }

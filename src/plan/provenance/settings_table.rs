@@ -10,6 +10,7 @@ impl Provenance {
         if let Some(Progress::Iterations { iterations_requested, .. }) = self.progress {
             rows.push(("Iterations", iterations_requested.to_string()));
         }
+        rows.extend(self.data.experiments_text().map(|text| ("Acquisitions", text)));
         if let Some(projector) = &self.projector {
             let [tangential, axial] = projector.rays_per_bin;
             rows.extend(projector.psf.as_ref().map(|psf| ("Resolution model", psf.to_string())));

@@ -137,6 +137,11 @@ impl Job {
             return Err(SetupProblem::Algorithm { algorithm: algorithm.key(), suitable });
         }
         algorithm.check(&settings.parameters)?;
+        let takes_experiments =
+            algorithm == AlgorithmChoice::TV && self.data().sweep().is_some_and(|acquisition| acquisition.is_over());
+        if !settings.experiments.is_empty() && !takes_experiments {
+            return Err(SetupProblem::Experiments);
+        }
         if settings.psf.is_some() && !matches!(self.data(), Data::Counts(_) | Data::Events { .. }) {
             return Err(SetupProblem::PsfWithoutVoxels);
         }

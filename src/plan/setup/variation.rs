@@ -14,7 +14,7 @@ use crate::plan::job::settings::RunSettings;
 use crate::plan::platform::Platform;
 use crate::plan::platform::open::choose_device;
 use crate::plan::problem::SetupProblem;
-use crate::recon::{DataProblem, ReconError, SettingsProblem, SpectrumSettings, TvImages, num_axes};
+use crate::recon::{DataProblem, ReconError, SettingsProblem, SpectrumSettings, TvImages, check_experiments, num_axes};
 
 /// Signal at the ends of a field sweep, of the largest, that is reported.
 const MAX_AT_ENDS: f32 = 0.1;
@@ -32,11 +32,12 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, acquisition: &Acquisit
     needs.check()?;
     let images = TvImages { init: settings.init.clone(), mask: settings.mask.clone() };
     let names = text_of(&*platform);
-    let algorithm =
-        platform.total_variation(&sweep, &settings.radicals, &settings.grid, tv_settings(&settings.parameters), images)?;
+    let (radicals, experiments, tv) = (&settings.radicals, &settings.experiments, tv_settings(&settings.parameters));
+    let algorithm = platform.total_variation(&sweep, radicals, experiments, &settings.grid, tv, images)?;
     let prepared = Prepared::new(job, algorithm, names, Accumulation::Deterministic, &needs, None);
-    notices.extend(folded(&settings.grid, sweep.extent_mm(), settings.mask.is_some()));
-    if tv_settings(&settings.parameters).spectrum.is_some() {
+    let extent_mm = settings.experiments.iter().map(|experiment| experiment.sweep.extent_mm()).fold(sweep.extent_mm(), f64::min);
+    notices.extend(folded(&settings.grid, extent_mm, settings.mask.is_some()));
+    if tv.spectrum.is_some() {
         notices.extend(cut_off(&sweep));
     }
     Ok(Prepared { notices, num_taken: sweep.num_complete(), ..prepared })
@@ -101,6 +102,7 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
         return Err(ReconError::from(DataProblem::RadicalsOfPulses).into());
     }
     let tv = tv_settings(&settings.parameters);
+    acquisition.look(|sweep| check_experiments(sweep, &settings.radicals, &settings.experiments))?;
     if tv.spectrum.is_some() {
         if !acquisition.look(Sweep::is_continuous_wave) {
             return Err(ReconError::from(DataProblem::NoSpectra).into());
@@ -110,6 +112,9 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
         }
         if !settings.radicals.is_empty() {
             return Err(ReconError::from(SettingsProblem::SpectraOfRadicals).into());
+        }
+        if !settings.experiments.is_empty() {
+            return Err(ReconError::from(SettingsProblem::SpectraOfExperiments).into());
         }
         // (Until then further sizes may arrive.)
         if acquisition.is_over() && acquisition.look(Sweep::num_gradient_sizes) < 2 {

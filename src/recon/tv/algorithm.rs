@@ -10,13 +10,14 @@ use std::f64::consts::PI;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::experiments::{check_experiments, data_scale, named};
 use super::kernels::{PrimalStep, PrimalSums, TotalVariationKernels};
 use super::known::{Known, Model};
 use super::lattice::{Lattice, num_axes};
-use super::model::{spectra_of, voxel_volume};
+use super::model::voxel_volume;
 use super::settings::{TvImages, TvSettings};
 use crate::algebra::{BackendError, Image, PendingVolume, Voxels};
-use crate::data::{Projection, Radical, ReferenceSpectrum, RoiMask, RoiSums, Sweep, SweepKind, Volume};
+use crate::data::{Experiment, Projection, Radical, RoiMask, RoiSums, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, OperatorError};
 use crate::recon::fbp::{GradientSizes, check_projection, check_sweep};
@@ -65,9 +66,13 @@ pub struct TotalVariation<B: TotalVariationKernels> {
     /// The acquisition without its projections.
     sweep: Sweep,
     radicals: Vec<Radical>,
+    /// Further acquisitions of the same object.
+    experiments: Vec<Experiment>,
     /// Those that have arrived and are not in the image yet.
     waiting: Vec<Projection>,
     num_expected: Option<usize>,
+    /// Projections of the first acquisition in the sums.
+    num_taken: usize,
     known: Option<Known>,
     arrays: Option<Arrays<B>>,
     /// True if the arrays lack projections of the sums.
@@ -133,8 +138,10 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             mask,
             sweep: sweep.without_projections(),
             radicals: radicals.to_vec(),
+            experiments: Vec::new(),
             waiting: sweep.projections.clone(),
             num_expected: sweep.num_expected,
+            num_taken: 0,
             known: None,
             arrays: None,
             are_old: false,
@@ -144,51 +151,71 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         })
     }
 
+    /// Returns the same with further acquisitions of the object, which the sums contain from the first step on.
+    ///
+    /// # Errors
+    /// Experiments that do not suit the first acquisition, or a run with a spectrum in each voxel.
+    pub fn with_experiments(self, experiments: &[Experiment]) -> Result<Self, ReconError> {
+        if !experiments.is_empty() && self.settings.spectrum.is_some() {
+            return Err(SettingsProblem::SpectraOfExperiments.into());
+        }
+        check_experiments(&self.sweep, &self.radicals, experiments)?;
+        // (As for the first one: an unusable spectrum is refused now.)
+        for experiment in experiments {
+            let empty = experiment.sweep.without_projections();
+            let model = Model::new(&empty, &experiment.radicals, &self.grid, &self.settings);
+            model.map_err(|error| named(experiment, error))?;
+        }
+        Ok(Self { experiments: experiments.to_vec(), ..self })
+    }
+
     /// Returns λ′ = λ·(max h − min h)·P/(2^{d−1}π)·N/B·δ^{d−1} of P projections of N samples over a range B of the field: PyEPRI's
-    /// normalisation, in which the image in mm takes the place of that in cm, and the field in mT that in G. Of pulses, h is 1/s at one
-    /// sample, and the field the distance t. Of spectra in each voxel, which have no h, λ′ = λ/1000 · max |A*s|.
+    /// normalisation, in which the image in mm takes the place of that in cm, and the field in mT that in G ([`data_scale`]). Of spectra
+    /// in each voxel, which have no h, λ′ = λ/1000 · max |A*s|.
     fn unnormalised_strength(&self, known: &Known) -> f64 {
         if self.settings.spectrum.is_some() {
             return 1e-3 * self.settings.strength * known.largest;
         }
-        let (step, height) = match &self.sweep.kind {
-            SweepKind::Pulse => (self.sweep.step_mm, 1.0 / self.sweep.step_mm),
-            SweepKind::ContinuousWave { step_mt, reference, .. } => {
-                let height = |spectrum: &ReferenceSpectrum| {
-                    let (low, high) =
-                        spectrum.values.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
-                    f64::from(high - low)
-                };
-                (*step_mt, spectra_of(reference.as_ref(), &self.radicals).map(height).fold(0.0, f64::max))
-            }
-        };
-        let num_axes = self.lattice.num_axes();
-        let density = self.sweep.num_points as f64 / ((self.sweep.num_points as f64 - 1.0) * step);
-        let directions = known.num_projections as f64 / (2_f64.powi(num_axes as i32 - 1) * PI);
-        self.settings.strength * height * directions * density * edge_mm(&self.grid).powi(num_axes as i32 - 1)
+        let further = self.experiments.iter().map(|experiment| {
+            let sweep = &*experiment.sweep;
+            (sweep, &experiment.radicals[..], sweep.num_complete())
+        });
+        let scale = data_scale([(&self.sweep, &self.radicals[..], self.num_taken)].into_iter().chain(further));
+        let power = self.lattice.num_axes() as i32 - 1;
+        self.settings.strength * scale * edge_mm(&self.grid).powi(power) / (2_f64.powi(power) * PI)
     }
 
     /// Returns true if the next step takes the projections that wait.
     fn takes_waiting(&self) -> bool {
-        let Some(known) = &self.known else { return !self.waiting.is_empty() };
         let num_waiting = self.waiting.len();
-        let is_last = self.num_expected.is_some_and(|expected| known.num_projections + num_waiting >= expected);
-        let is_part = num_waiting as f64 >= PART_OF_DATA * known.num_projections as f64;
+        let is_last = self.num_expected.is_some_and(|expected| self.num_taken + num_waiting >= expected);
+        let is_part = num_waiting as f64 >= PART_OF_DATA * self.num_taken as f64;
         let are_late = self.iteration >= self.taken_at + STEPS_TO_DATA;
         num_waiting > 0 && (is_last || is_part || are_late || self.is_still())
     }
 
-    /// Adds the projections that wait to the sums.
+    /// Adds the projections that wait to the sums, and first those of the experiments.
     fn take_waiting(&mut self) -> Result<(), ReconError> {
         let projections = std::mem::take(&mut self.waiting);
         let block = Sweep { projections, ..self.sweep.clone() };
-        let model = Model::new(&block, &self.radicals, &self.grid, &self.settings)?;
-        let known = Known::of(&model, &block);
+        let mut known = self.sums_of(&block, &self.radicals)?;
         match &mut self.known {
-            None => self.known = Some(known),
+            None => {
+                for experiment in &self.experiments {
+                    known.add(&self.sums_of(&experiment.sweep, &experiment.radicals)?);
+                }
+                self.known = Some(known);
+            }
             Some(sums) => sums.add(&known),
         }
+        self.num_taken += block.num_complete();
         Ok(())
+    }
+
+    /// Returns the sums over the projections of an acquisition.
+    fn sums_of(&self, sweep: &Sweep, radicals: &[Radical]) -> Result<Known, ReconError> {
+        let model = Model::new(sweep, radicals, &self.grid, &self.settings)?;
+        Ok(Known::of(&model, sweep))
     }
 
     /// Makes or renews the arrays that depend on the projections. The image stays.
@@ -273,8 +300,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
 
     /// Returns true if all projections that are expected are in the image.
     fn is_complete(&self) -> bool {
-        let num_used = self.known.as_ref().map_or(0, |known| known.num_projections);
-        self.waiting.is_empty() && self.num_expected.is_some_and(|expected| num_used >= expected)
+        self.waiting.is_empty() && self.num_expected.is_some_and(|expected| self.num_taken >= expected)
     }
 
     fn is_still(&self) -> bool {
@@ -388,14 +414,13 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
     }
 
     fn append(&mut self, projections: Vec<Projection>, is_last: bool) -> Result<(), ReconError> {
-        let num_used = self.known.as_ref().map_or(0, |known| known.num_projections);
-        let first = num_used + self.waiting.len();
+        let first = self.num_taken + self.waiting.len();
         for (k, projection) in projections.iter().enumerate() {
             check_projection(projection, first + k, (self.sweep.num_points, self.sweep.space), GradientSizes::Any)?;
         }
         self.waiting.extend(projections);
         if is_last {
-            self.num_expected = Some(num_used + self.waiting.len());
+            self.num_expected = Some(self.num_taken + self.waiting.len());
         }
         Ok(())
     }

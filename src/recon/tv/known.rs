@@ -76,7 +76,6 @@ pub(super) struct Known {
     kernels: Kernels,
     /// ½‖s‖².
     pub energy: f64,
-    pub num_projections: usize,
 }
 
 impl Known {
@@ -84,12 +83,11 @@ impl Known {
     pub fn of(model: &Model, sweep: &Sweep) -> Self {
         let values: Vec<f64> = sweep.projections.iter().flat_map(|p| p.values.iter().map(|v| f64::from(*v))).collect();
         let energy = 0.5 * values.iter().map(|value| value * value).sum::<f64>();
-        let num_projections = sweep.projections.len();
         let of_data = model.backproject(&values);
-        Self { largest: largest(&of_data), of_data, kernels: model.kernels(), energy, num_projections }
+        Self { largest: largest(&of_data), of_data, kernels: model.kernels(), energy }
     }
 
-    /// Adds those of further projections.
+    /// Adds those of further projections, of the same acquisition or of another one of the same object.
     pub fn add(&mut self, other: &Self) {
         add(&mut self.of_data, &other.of_data);
         self.largest = largest(&self.of_data);
@@ -100,7 +98,6 @@ impl Known {
             (Kernels::Radicals(_), Kernels::Spectra(_)) | (Kernels::Spectra(_), Kernels::Radicals(_)) => {}
         }
         self.energy += other.energy;
-        self.num_projections += other.num_projections;
     }
 
     /// Brings A*A to the device.

@@ -2,6 +2,7 @@
 //! radicals, or a spectrum in each voxel.
 
 mod algorithm;
+mod experiments;
 mod kernels;
 mod known;
 mod lattice;
@@ -11,6 +12,7 @@ mod spectral_axis;
 mod spectral_model;
 
 pub use algorithm::TotalVariation;
+pub use experiments::check_experiments;
 pub use kernels::{PrimalStep, PrimalSums, TotalVariationKernels};
 pub use lattice::{Lattice, num_axes};
 pub use model::SweepModel;

@@ -51,6 +51,9 @@ pub fn remote_settings(job: &Job) -> Result<(StudyId, Box<RunSettings>), &'stati
     if !job.settings.radicals.is_empty() {
         return Err("several radicals are not reconstructed remotely: remove them, or open the study on this machine");
     }
+    if !job.settings.experiments.is_empty() {
+        return Err("several acquisitions of one object are not reconstructed remotely: reconstruct them on this machine");
+    }
     Ok((study_of(job)?, job.settings.clone()))
 }
 
