@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tomoscope::algebra::Host;
+use tomoscope::coded::Coded as _;
 use tomoscope::data::{Experiment, Projection, Radical, ReferenceSpectrum, Study, Sweep, SweepKind, SweepSpace};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{read_reference, read_sweep};
@@ -175,7 +176,7 @@ fn other_algorithms_and_growing_acquisitions_refuse_experiments() {
         let (radicals, experiments) = (own.clone(), vec![experiment(&other, &others)]);
         let settings =
             RunSettings { radicals, experiments, device: DeviceChoice::Cpu, ..RunSettings::new(algorithm, grid.clone()) };
-        let job = Job::of(&Study::new("noise".to_owned(), acquisition), settings);
+        let job = Job::of(&Study::new("noise", acquisition), settings);
         prepare(&job, &Task::new()).err().map(|error| error.code())
     };
     assert_eq!(code(AlgorithmChoice::TV, Acquisition::complete(first.clone())), None);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tomoscope::data::{Counts, EventList, EventNumbers, Study};
+use tomoscope::data::{Counts, EventList, EventNumbers, Experiment, Study};
 use tomoscope::io::oxygen::find;
 use tomoscope::phantom::epri::{self, OxygenOptions, SweepOptions, simulate_oxygen};
 use tomoscope::plan::{
@@ -83,6 +83,10 @@ fn a_sweep_elsewhere_is_reconstructed_as_it_is_here() {
     let with_radicals = Job::of(&head, RunSettings { algorithm: AlgorithmChoice::TV, radicals, ..settings.clone() });
     let reason = there.remote.forecast(&with_radicals, PATIENCE).unwrap().unwrap_err();
     assert!(reason.contains("several radicals are not reconstructed remotely"), "{reason}");
+    let experiment = Experiment { file: "b.sweep".into(), sweep: Arc::new(sweep.measured.clone()), radicals: Vec::new() };
+    let tv = RunSettings { algorithm: AlgorithmChoice::TV, experiments: vec![experiment], ..settings.clone() };
+    let reason = there.remote.forecast(&Job::of(&head, tv), PATIENCE).unwrap().unwrap_err();
+    assert!(reason.contains("several acquisitions of one object are not reconstructed remotely"), "{reason}");
     let number = there.session.send(Command::Start { job: with_radicals, rois: RoiSet::default(), paused: false });
     let (kinds, _) = watch(&there.session, number);
     assert!(matches!(&kinds[..], [EventKind::Failed(problem)] if problem.code == "remote.refused"), "{kinds:?}");
