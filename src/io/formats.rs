@@ -179,6 +179,8 @@ pub(super) struct SweepReader {
 pub(super) struct ReferenceReader {
     pub read: fn(&Path) -> Noticed<ReferenceSpectrum>,
     pub default_path: fn(&Path) -> Option<PathBuf>,
+    /// Names and files of the spectra of several radicals, in place of one reference spectrum.
+    pub radicals: fn(&Path) -> Vec<(String, PathBuf)>,
 }
 
 /// Writer of a format.
@@ -234,7 +236,11 @@ pub static FORMATS: [Format; 24] = [
     Format {
         reader: Reader::Sweep(SweepReader {
             projections: bes3t::read_projections,
-            reference: Some(ReferenceReader { read: bes3t::read_spectrum, default_path: bes3t::reference_path }),
+            reference: Some(ReferenceReader {
+                read: bes3t::read_spectrum,
+                default_path: bes3t::reference_path,
+                radicals: |_| Vec::new(),
+            }),
             header: Some(bes3t::sweep_header),
         }),
         named_data: Some(bes3t::pair),
@@ -248,6 +254,7 @@ pub static FORMATS: [Format; 24] = [
             reference: Some(ReferenceReader {
                 read: |path| Ok((numpy_sweep::read_spectrum(path)?, Vec::new())),
                 default_path: numpy_sweep::reference_path,
+                radicals: numpy_sweep::radical_spectra,
             }),
             header: None,
         }),

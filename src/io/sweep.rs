@@ -1,6 +1,6 @@
 //! An EPRI sweep out of its files: projections, and the reference spectrum of continuous-wave ones.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::data::{Notice, ReferenceSpectrum, Study, Sweep, SweepKind};
 use crate::io::epri::follow::SweepFollower;
@@ -82,6 +82,13 @@ pub fn read_reference(path: &Path) -> Result<(ReferenceSpectrum, Vec<Notice>), I
     }
 }
 
+/// Returns names and files of the spectra of several radicals in the folder of the projections (`NAME-hRADICAL.npy` for
+/// `NAME-proj.npy`); none of fewer than two.
+pub fn radical_spectra(path: &Path) -> Vec<(String, PathBuf)> {
+    let found = reference_reader(path).map_or(Vec::new(), |reader| (reader.radicals)(path));
+    if found.len() < 2 { Vec::new() } else { found }
+}
+
 /// Writes an acquisition in the program's own form.
 ///
 /// # Errors
@@ -138,13 +145,27 @@ fn attach_reference(study: &mut Study<Sweep>, path: &Path, requested: Option<&Pa
             "Projections under gradients of several sizes and no reference spectrum: reconstruct a spectrum in each voxel (--algorithm tv \
              --spectral-samples N)",
         )),
-        None if reference.is_none() => study.notices.push(Notice::warning(
-            "No reference spectrum found to deconvolve continuous-wave projections: measure one without a \
-             gradient and copy it to their folder as NAME-h.DSC (for NAME-proj.DSC; NAME-h.npy for NAME-proj.npy), or set it (--reference FILE)",
-        )),
+        None if reference.is_none() => study.notices.push(no_reference(&radical_spectra(path))),
         None => {}
     }
     Ok(())
+}
+
+/// Returns the notice on a missing reference spectrum, with the spectra of radicals that were found in its place.
+fn no_reference(radicals: &[(String, PathBuf)]) -> Notice {
+    if radicals.is_empty() {
+        return Notice::warning(
+            "No reference spectrum found to deconvolve continuous-wave projections: measure one without a \
+             gradient and copy it to their folder as NAME-h.DSC (for NAME-proj.DSC; NAME-h.npy for NAME-proj.npy), or set it (--reference FILE)",
+        );
+    }
+    let sources: Vec<String> = radicals.iter().map(|(name, file)| format!("{name}={}", file.display())).collect();
+    Notice::info(format!(
+        "No reference spectrum, but spectra of {} radicals in the folder of the projections: total variation makes an image of each \
+         (--algorithm tv --sources {}). For one image, set the reference spectrum (--reference FILE)",
+        radicals.len(),
+        sources.join(",")
+    ))
 }
 
 fn reference_reader(path: &Path) -> Option<&'static ReferenceReader> {

@@ -91,6 +91,10 @@ fn two_radicals_have_an_image_each() {
         "reconstruct {} --algorithm tv --sources {sources} --lambda 5 --iterations 200 --image 100,100 --voxel-mm 0.3,0.3 -o out.nii --device cpu",
         projections.display()
     );
+    // Without a reference spectrum, the spectra of the radicals are named.
+    let plain = format!("reconstruct {} -o no.nii --device cpu", projections.display());
+    let said = failed(at, "reconstruction.unsuitable-data", &words(&plain));
+    assert!(said.contains(&format!("--algorithm tv --sources {sources}")), "{said}");
     let printed = done(at, &words(&line));
     assert!(printed.contains("out_tam.nii") && printed.contains("out_tempo.nii"), "{printed}");
     assert!(!at.join("out.nii").exists());

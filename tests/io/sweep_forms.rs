@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tomoscope::data::{GradientAxis, ReferenceSpectrum, Study, Sweep, SweepKind, SweepSpace};
-use tomoscope::io::{FormProblem, IoError, Unsupported, follow_sweep, read_reference, read_sweep, write_sweep};
+use tomoscope::io::{FormProblem, IoError, Unsupported, follow_sweep, radical_spectra, read_reference, read_sweep, write_sweep};
 use tomoscope::phantom::epri::{SweepOptions, by_name, simulate};
 use tomoscope::scanner::epri::{Scheme, Weighting};
 use tomoscope::task::Task;
@@ -161,6 +161,30 @@ fn numpy_sets_are_read_in_both_index_orders() {
         assert_eq!(spectrum, &read_reference(&reference).unwrap().0);
         assert_eq!(sweep.measured.projections.iter().map(|p| p.weight).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
     }
+}
+
+#[test]
+fn spectra_of_radicals_are_found_with_the_projections() {
+    let folder = folder();
+    let path = put_wave(folder.path(), false);
+    let put = |name: &str| npy(folder.path(), name, "<f4", false, "(4,)", [0.0, 1.0, -1.0, 0.0]);
+    // Of another set, of no radical, and of another kind.
+    ["b-htam.npy", "a-h2-B.npy", "a-htam-old.npy"].iter().for_each(|name| _ = put(name));
+    fs::write(folder.path().join("a-htam.txt"), "").unwrap();
+    let tempo = put("a-htempo.npy");
+    assert!(radical_spectra(&path).is_empty(), "one spectrum is not that of several radicals");
+    assert!(warns_of(&read_sweep(&path, None).unwrap().notices, "No reference spectrum found"));
+    let tam = put("a-htam.npy");
+    assert_eq!(radical_spectra(&path), [("tam".to_owned(), tam.clone()), ("tempo".to_owned(), tempo.clone())]);
+    let notices = read_sweep(&path, None).unwrap().notices;
+    let option = format!("--sources tam={},tempo={}", tam.display(), tempo.display());
+    assert!(notices.iter().any(|notice| notice.text.contains(&option)), "{notices:?}");
+    assert!(!warns_of(&notices, "No reference"), "{notices:?}");
+    // With a reference spectrum there is nothing to choose.
+    put("a-h.npy");
+    let notices = read_sweep(&path, None).unwrap().notices;
+    assert!(!notices.iter().any(|notice| notice.text.contains("--sources")), "{notices:?}");
+    assert_eq!(radical_spectra(&path).len(), 2);
 }
 
 #[test]

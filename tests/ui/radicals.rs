@@ -33,12 +33,11 @@ fn type_path(harness: &mut Harness<'_, App>, path: &Path) {
     click(harness, "OK");
 }
 
-/// The window with an acquisition and total variation, on the grid of its discs.
+/// The window with an acquisition and the spectra in its folder, on the grid of its discs.
 fn opened(projections: &Path) -> Option<Harness<'static, App>> {
     let mut harness = window_on(renderer()?, SIZE, Theme::Dark, false, Source::file(projections));
     wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
-    click(&mut harness, "Algorithm: FBP, one stage");
-    click(&mut harness, "Total variation");
+    harness.get_by_label("Algorithm: Total variation");
     for axis in ["x", "y"] {
         set(&mut harness, &format!("Voxels {axis}"), 16.0);
         set(&mut harness, &format!("Voxel mm {axis}"), 1.5);
@@ -73,9 +72,10 @@ fn says(harness: &Harness<'_, App>, part: &str) -> bool {
 #[test]
 fn each_radical_has_an_image_that_is_chosen_measured_and_saved() {
     let folder = tempfile::tempdir().unwrap();
-    let (projections, spectra) = write(folder.path());
+    let (projections, _) = write(folder.path());
     let Some(mut harness) = opened(&projections) else { return };
-    spectra.iter().for_each(|spectrum| add(&mut harness, spectrum));
+    assert!(says(&harness, "spectra of 2 radicals in the folder of the projections"));
+    harness.get_by_label("none; spectra of the radicals tam, tempo");
     click(&mut harness, "Regions");
     click(&mut harness, "Add sphere");
     click(&mut harness, "Start");
@@ -142,7 +142,6 @@ fn saved_images_of_a_real_acquisition_are_those_of_the_algorithm() {
     }
     set(&mut harness, "Strength λ", 5.0);
     set(&mut harness, "Iterations", 20.0);
-    spectra.iter().for_each(|spectrum| add(&mut harness, spectrum));
     click(&mut harness, "Start");
     wait_for(&mut harness, "the end", is_completed);
     let folder = tempfile::tempdir().unwrap();
@@ -161,10 +160,35 @@ fn saved_images_of_a_real_acquisition_are_those_of_the_algorithm() {
 }
 
 #[test]
+fn spectra_of_radicals_start_a_run_at_once_and_a_reference_spectrum_goes_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let (projections, [tam, tempo]) = write(folder.path());
+    let Some(renderer) = renderer() else { return };
+    let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::file(&projections));
+    wait_for(&mut harness, "the end", is_completed);
+    let num_radicals = |app: &App| app.live().info.as_ref().map_or(0, |info| info.job.settings.radicals.len());
+    assert_eq!(num_radicals(harness.state()), 2);
+    assert!(has(&harness, "tam + tempo") && !has(&harness, "OK"), "no file is asked for");
+    // One radical has one image: its spectrum is asked for, and its file is that of the reference spectrum.
+    std::fs::remove_file(&tempo).unwrap();
+    let renderer = super::renderer().unwrap();
+    let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::file(&projections));
+    wait_to_see(&mut harness, "the question", |harness| has(harness, "OK"));
+    click(&mut harness, "Cancel");
+    std::fs::rename(&tam, folder.path().join("tubes-h.npy")).unwrap();
+    let renderer = super::renderer().unwrap();
+    let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::file(&projections));
+    wait_for(&mut harness, "the end", is_completed);
+    assert_eq!(num_radicals(harness.state()), 0);
+    harness.get_by_label_contains("Algorithm: FBP");
+}
+
+#[test]
 fn radicals_are_refused_as_on_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
     let (projections, [tam, _]) = write(folder.path());
     let Some(mut harness) = opened(&projections) else { return };
+    ["tam", "tempo"].iter().for_each(|name| click(&mut harness, &format!("Remove radical {name}")));
     add(&mut harness, Path::new("/nowhere/a-htam.npy"));
     assert!(says(&harness, "/nowhere/a-htam.npy") && !has(&harness, "Remove radical tam"));
     add(&mut harness, &tam);
@@ -188,9 +212,8 @@ fn radicals_are_refused_as_on_the_command_line() {
 #[test]
 fn a_session_has_the_radicals_and_another_study_ends_them() {
     let folder = tempfile::tempdir().unwrap();
-    let (projections, spectra) = write(folder.path());
+    let (projections, _) = write(folder.path());
     let Some(mut harness) = opened(&projections) else { return };
-    spectra.iter().for_each(|spectrum| add(&mut harness, spectrum));
     set(&mut harness, "Iterations", 100_000.0);
     let session: PathBuf = folder.path().join("work.session");
     save_session(&mut harness, &session);

@@ -195,6 +195,23 @@ pub fn reference_path(path: &Path) -> Option<PathBuf> {
     Set::of(path, "-proj").ok().map(|set| set.file("-h"))
 }
 
+/// Returns names and files of the spectra of radicals in a set (`NAME-hRADICAL.npy`), in the order of their names.
+pub fn radical_spectra(path: &Path) -> Vec<(String, PathBuf)> {
+    let Ok(set) = Set::of(path, PROJECTIONS) else { return Vec::new() };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let files = folder.read_dir().into_iter().flatten().flatten().map(|entry| path.with_file_name(entry.file_name()));
+    let of_set = |file: PathBuf| {
+        let is_of_set = Set::of_spectrum(&file).is_some_and(|of| of.folder_and_name == set.folder_and_name);
+        let is_array = file.extension().is_some_and(|ending| ending == "npy");
+        let stem = file.file_stem()?.to_string_lossy().into_owned();
+        let (_, name) = stem.rsplit_once("-h").filter(|(_, name)| is_of_set && is_array && !name.is_empty())?;
+        Some((name.to_owned(), file))
+    };
+    let mut found: Vec<_> = files.filter_map(of_set).collect();
+    found.sort();
+    found
+}
+
 /// Reads vectors of x, y, z, one per projection; returns them and the number of their coordinates (with two, z is 0).
 fn vectors(path: &Path, num_projections: usize) -> Result<(Vec<Direction>, usize), IoError> {
     let mut array = read_array(path)?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::open::open_study::OpenStudy;
+use super::open::open_sweep::OpenSweep;
 use super::source::{BuiltIn, Measured, Source};
 use crate::data::{FoundSeries, Study, Sweep};
 use crate::io::list_mode::ListFollower;
@@ -132,7 +133,9 @@ fn load(source: &Source, remote: Option<&Remote>, cache: &Cache, task: &Task) ->
         Source::Files(StudyFiles::Sweep(files)) if files.is_followed => Ok(follow_sweep(files)?),
         Source::Files(files) => {
             let (study, files) = files.read(cache, task)?;
-            Ok(OpenStudy::new(study, Some(files)).into())
+            let mut open = OpenStudy::new(study, Some(files));
+            open.sweep_mut().into_iter().for_each(OpenSweep::find_radicals);
+            Ok(open.into())
         }
         Source::BuiltIn(BuiltIn { phantom, measured, .. }) => {
             let (study, size) = simulate(phantom, measured, task)?;

@@ -14,10 +14,11 @@ use crate::ui::widgets::format;
 /// Returns the facts about the study as names and values.
 pub fn sweep_facts(open: &OpenSweep) -> Vec<(&'static str, String)> {
     let expected = open.acquisition.num_expected();
-    open.acquisition.look(|sweep| facts(sweep, expected))
+    let radicals: Vec<&str> = open.radicals.iter().map(|(name, _)| name.as_str()).collect();
+    open.acquisition.look(|sweep| facts(sweep, expected, &radicals))
 }
 
-fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> {
+fn facts(sweep: &Sweep, expected: Option<usize>, radicals: &[&str]) -> Vec<(&'static str, String)> {
     let kind = match &sweep.kind {
         SweepKind::Pulse if sweep.space.is_slice() => "EPRI, pulse: line integrals".to_owned(),
         SweepKind::Pulse => "EPRI, pulse: plane integrals".to_owned(),
@@ -44,6 +45,7 @@ fn facts(sweep: &Sweep, expected: Option<usize>) -> Vec<(&'static str, String)> 
     if let SweepKind::ContinuousWave { reference, .. } = &sweep.kind {
         let text = match reference {
             Some(spectrum) => format!("{} samples", spectrum.values.len()),
+            None if !radicals.is_empty() => format!("none; spectra of the radicals {}", radicals.join(", ")),
             None if sweep.separates_spectra() => "missing; spectra in each voxel need none".into(),
             None => "missing: without it nothing can be deconvolved".into(),
         };

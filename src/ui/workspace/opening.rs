@@ -21,7 +21,6 @@ use crate::ui::study::file_check::refusal;
 use crate::ui::study::list_form::ListForm;
 use crate::ui::study::loader::{Follower, LoadFailure, Loaded};
 use crate::ui::study::open::open_study::OpenStudy;
-use crate::ui::study::open::open_sweep::OpenSweep;
 use crate::ui::study::source::Source;
 use crate::ui::widgets::file_task::FileTask;
 
@@ -145,8 +144,10 @@ impl App {
             self.preferences.add_recent(files.measured());
         }
         match (self.options.autostart || self.study.images().is_some()) && !waits {
-            // A continuous-wave acquisition needs its reference spectrum first.
-            true if self.study.sweep().is_some_and(OpenSweep::lacks_reference) => _ = self.ask(ctx, FileTask::Reference),
+            // A continuous-wave acquisition needs its reference spectrum first, unless the form has the spectra of its radicals.
+            true if self.study.sweep().is_some_and(|sweep| sweep.lacks_reference() && sweep.radicals.is_empty()) => {
+                self.ask(ctx, FileTask::Reference);
+            }
             true => {
                 if self.start(ctx, false) {
                     self.runs.active_mut().mark_automatic();

@@ -209,7 +209,7 @@ impl SettingsForm {
         if let (Some(counts), Some(size)) = (data.counts(), open.size) {
             settings.grid = plan::covering_grid(counts.geometry(), size).map_err(text)?;
         }
-        Ok(Self {
+        let mut form = Self {
             algorithm: settings.algorithm,
             num_iterations: settings.num_iterations,
             num_subsets: settings.num_subsets,
@@ -220,7 +220,12 @@ impl SettingsForm {
             bounds: Bounds::of(data),
             preset_grid,
             ..Self::default()
-        })
+        };
+        if let Some(sweep) = open.sweep().filter(|sweep| !sweep.radicals.is_empty()) {
+            form.set_algorithm(AlgorithmChoice::TV);
+            form.radicals = sweep.radicals.iter().map(RadicalSource::of_found).collect();
+        }
+        Ok(form)
     }
 
     /// Takes on the rule of data that have changed: defaults by the rule before become those of this one.

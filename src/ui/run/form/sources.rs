@@ -30,6 +30,11 @@ impl RadicalSource {
         Self { name, file: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()) }
     }
 
+    /// Returns the radical of a name and a file that were found with an acquisition.
+    pub fn of_found((name, file): &(String, PathBuf)) -> Self {
+        Self { name: name.clone(), ..Self::of_file(file) }
+    }
+
     /// Returns the name of its file.
     fn file_name(&self) -> String {
         self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()

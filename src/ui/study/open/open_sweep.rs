@@ -1,8 +1,11 @@
 //! Open EPRI acquisition: its projections, their source, and their display.
 
+use std::path::PathBuf;
+
 use egui::{ColorImage, TextureHandle, TextureOptions};
 
 use crate::data::{self, Direction, Notice, Projection, Sweep, SweepSpace};
+use crate::io::radical_spectra;
 use crate::plan::{Acquisition, SweepFiles};
 use crate::recon::{FilterSettings, ProjectionFilter};
 use crate::render::Palette;
@@ -20,6 +23,8 @@ pub struct OpenSweep {
     whole: Acquisition,
     /// Its files; `None` for a simulation.
     pub files: Option<SweepFiles>,
+    /// Names and files of the spectra of radicals in its folder, in place of a missing reference spectrum.
+    pub radicals: Vec<(String, PathBuf)>,
     /// Acquisition for runs: that of the file, or the part that a replay has shown so far.
     pub acquisition: Acquisition,
     /// Source of further projections.
@@ -102,6 +107,7 @@ impl OpenSweep {
             acquisition: whole.clone(),
             whole,
             files,
+            radicals: Vec::new(),
             feed: None,
             pace: DEFAULT_PACE,
             phase_degrees,
@@ -121,6 +127,13 @@ impl OpenSweep {
     /// Returns the space of its image.
     pub fn space(&self) -> SweepSpace {
         self.whole().look(|sweep| sweep.space)
+    }
+
+    /// Looks for spectra of radicals in the folder of its files, where it lacks a reference spectrum.
+    pub fn find_radicals(&mut self) {
+        if let Some(files) = self.files.as_ref().filter(|_| self.lacks_reference()) {
+            self.radicals = radical_spectra(&files.projections);
+        }
     }
 
     /// Returns true for continuous-wave data of a file without the reference spectrum that they need: a spectrum in each voxel needs none.
