@@ -53,9 +53,9 @@ pub struct WebGpuCoupling {
 /// Images that are convolved.
 enum Coupled {
     /// Images of radicals.
-    Images(WebGpuConvolution),
+    Images(Box<WebGpuConvolution>),
     /// A spectral-spatial image.
-    Spectra(WebGpuSpectralConvolution),
+    Spectra(Box<WebGpuSpectralConvolution>),
 }
 
 impl WebGpuCoupling {
@@ -79,12 +79,12 @@ impl TotalVariationKernels for WebGpuBackend {
     }
 
     fn coupling(&mut self, spectrum: KernelSpectrum<f32>) -> Result<WebGpuCoupling, BackendError> {
-        let convolution = Coupled::Images(WebGpuConvolution::new(self, &spectrum)?);
+        let convolution = Coupled::Images(Box::new(WebGpuConvolution::new(self, &spectrum)?));
         WebGpuCoupling::new(self, convolution)
     }
 
     fn spectral_coupling(&mut self, kernels: &SpectralKernels<f32>) -> Result<WebGpuCoupling, BackendError> {
-        let convolution = Coupled::Spectra(WebGpuSpectralConvolution::new(self, kernels)?);
+        let convolution = Coupled::Spectra(Box::new(WebGpuSpectralConvolution::new(self, kernels)?));
         WebGpuCoupling::new(self, convolution)
     }
 
