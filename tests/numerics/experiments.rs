@@ -257,7 +257,7 @@ fn images_of_two_experiments_equal_those_of_pyepri() {
         let expected: Vec<f64> = numpy::read(&powers(&format!("tv-{name}"))).iter().map(|v| f64::from(*v) / 100.0).collect();
         let found = distance(image, &expected);
         println!("{name}: {found:.2e} after {num_steps} steps");
-        assert!(found < 1e-4, "{name}: {found:e} after {num_steps} steps");
+        assert!(found < 1e-5, "{name}: {found:e} after {num_steps} steps");
     }
 }
 
