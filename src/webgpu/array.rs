@@ -3,12 +3,18 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::device::opened::Gpu;
+use super::device::opened::{Gpu, LONG_BYTES};
 use super::error::WebGpuError;
 
 /// Usage of all arrays.
 pub(super) const ARRAY: wgpu::BufferUsages =
     wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_SRC).union(wgpu::BufferUsages::COPY_DST);
+
+/// Returns the refusal of an array of several buffers. The limit allows for the longest elements in every buffer.
+fn too_long(segment_len: usize, len: usize) -> WebGpuError {
+    let [found, needed] = [segment_len, len].map(|len| LONG_BYTES * len as u64);
+    WebGpuError::Limit { limit: "maxStorageBufferBindingSize", found, needed }
+}
 
 /// Buffers that hold `len` values, each but the last `segment_len`.
 pub(super) struct Segments {
@@ -37,9 +43,8 @@ impl Segments {
     ///
     /// # Errors
     /// They need several.
-    pub fn check_whole(gpu: &Gpu, len: usize, value_bytes: usize) -> Result<(), WebGpuError> {
-        let [found, needed] = [gpu.segment_len, len].map(|len| (len * value_bytes) as u64);
-        if needed <= found { Ok(()) } else { Err(WebGpuError::Limit { limit: "maxStorageBufferBindingSize", found, needed }) }
+    pub fn check_whole(gpu: &Gpu, len: usize) -> Result<(), WebGpuError> {
+        if len <= gpu.segment_len { Ok(()) } else { Err(too_long(gpu.segment_len, len)) }
     }
 
     /// Returns the buffers.
@@ -57,11 +62,7 @@ impl Segments {
     pub fn whole(&self) -> Result<&wgpu::Buffer, WebGpuError> {
         match &*self.buffers {
             [buffer] => Ok(buffer),
-            buffers => {
-                let bytes = |buffers: &[wgpu::Buffer]| buffers.iter().map(wgpu::Buffer::size).sum();
-                let (found, needed) = (bytes(&buffers[..1]), bytes(buffers));
-                Err(WebGpuError::Limit { limit: "maxStorageBufferBindingSize", found, needed })
-            }
+            _ => Err(too_long(self.segment_len, self.len)),
         }
     }
 

@@ -25,7 +25,7 @@ const AIM_SECS: f64 = 0.005;
 const LOSS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Bytes of an element of the longest arrays, those of 64-bit integers.
-const LONG_BYTES: u64 = 8;
+pub(in crate::webgpu) const LONG_BYTES: u64 = 8;
 
 /// Most values of a segment: indices of kernels have 31 bits.
 const MAX_SEGMENT_LEN: u64 = 1 << 28;

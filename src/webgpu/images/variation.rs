@@ -75,7 +75,7 @@ impl TotalVariationKernels for WebGpuBackend {
     type Coupling = WebGpuCoupling;
 
     fn check_field(&self, lattice: &Lattice) -> Result<(), BackendError> {
-        Ok(Segments::check_whole(self.gpu(), lattice.field_len(), 4)?)
+        Ok(Segments::check_whole(self.gpu(), lattice.field_len())?)
     }
 
     fn coupling(&mut self, spectrum: KernelSpectrum<f32>) -> Result<WebGpuCoupling, BackendError> {
