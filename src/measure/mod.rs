@@ -39,7 +39,7 @@ pub use peaks::{peak_widths, widths_along};
 pub use petric::{HELD_UPDATES, MAX_MEAN_ERROR, MAX_RMSE, PetricMasks, PetricMeasures, first_held};
 pub use profile::{ProfileInterpolation, ProfilePoint, band_profile, profile};
 pub use randoms::{Fans, PairPartners, Partners, SimilarPlaces, smoothed_singles};
-pub use roi_stats::{RoiStats, average_noise_to_signal, median, noise_to_signal, pooled, pooled_noise_to_signal};
+pub use roi_stats::{MapStats, RoiStats, average_noise_to_signal, median, noise_to_signal, pooled, pooled_noise_to_signal};
 pub use suv::{NoSuv, SuvDefinition, activity_bq, suv_factor};
 
 /// Returns the value, if it is a finite number.

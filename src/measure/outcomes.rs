@@ -33,8 +33,8 @@ pub struct FitCounts {
 }
 
 impl FitCounts {
-    /// Counts the outcomes of all voxels.
-    pub fn of<T>(outcomes: &[Outcome<T>]) -> Self {
+    /// Counts the outcomes of voxels.
+    pub fn of<'a, T: 'a>(outcomes: impl IntoIterator<Item = &'a Outcome<T>>) -> Self {
         let mut counts = Self::default();
         for outcome in outcomes {
             let count = match outcome {

@@ -42,6 +42,36 @@ impl RoiStats {
     }
 }
 
+/// Statistics of the values of a map in a region; values that are not finite are left out.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct MapStats {
+    /// Voxels with a value.
+    pub num_voxels: usize,
+    /// Weighted mean.
+    pub mean: f64,
+    /// Weighted median.
+    pub median: f64,
+    /// Weighted standard deviation between the voxels; `None` for one voxel or less.
+    pub sd: Option<f64>,
+}
+
+impl MapStats {
+    /// Returns the statistics of values with their weights; `None` where none is finite.
+    pub fn of(voxels: impl IntoIterator<Item = (f32, f64)>) -> Option<Self> {
+        let voxels: Vec<(f32, f64)> = voxels.into_iter().filter(|(value, weight)| value.is_finite() && *weight > 0.0).collect();
+        let sum = |of: &dyn Fn(f64) -> f64| voxels.iter().map(|(value, weight)| weight * of(f64::from(*value))).sum::<f64>();
+        let weight = sum(&|_| 1.0);
+        let mean = finite(sum(&|value| value) / weight)?;
+        let squares = sum(&|value| (value - mean).powi(2));
+        Some(Self {
+            num_voxels: voxels.len(),
+            mean,
+            sd: (weight > 1.0).then(|| (squares / (weight - 1.0)).sqrt()),
+            median: weighted_median(voxels)?,
+        })
+    }
+}
+
 /// Returns the weighted standard deviation.
 fn sd(sums: &RoiSums) -> Option<f64> {
     if sums.weight <= 1.0 {

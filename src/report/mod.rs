@@ -6,6 +6,7 @@
 mod columns;
 mod image_page;
 mod lesions;
+mod lines;
 mod nema;
 mod nema_nu4;
 mod page;
@@ -18,6 +19,7 @@ mod value;
 pub use columns::{Column, Columns};
 pub use image_page::ImageReport;
 pub use lesions::{LesionsShown, lesion_pdf};
+pub use lines::{ALL_FITTED, LinesShown};
 pub use nema::{nema_contrasts, nema_measurements, nema_pdf, nema_table};
 pub use nema_nu4::{nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table};
 pub use page::PdfError;

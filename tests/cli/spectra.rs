@@ -1,7 +1,9 @@
 //! `tomoscope reconstruct --algorithm tv --spectral-samples`: a spectrum in each voxel of continuous-wave acquisitions; `linewidth`: its lines.
 
-use tomoscope::data::{SweepKind, Volume};
+use tomoscope::data::{Roi, RoiShape, SweepKind, Volume};
+use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::nifti::{self, Spectra};
+use tomoscope::io::rois::write_rois;
 use tomoscope::io::{read_sweep, read_volume, write_sweep, write_volume};
 
 use super::{done, failed, refused};
@@ -58,6 +60,28 @@ fn lines_of_vials_have_their_widths_and_positions() {
         let llw = 0.5e4 * value(&widths);
         assert!((value(&po2) / (1.84 * (llw - 10.2)) - 1.0).abs() < 1e-3, "{} {llw}", value(&po2));
     }
+
+    // A region with voxels beside the vial: its table and file have the fitted ones, and the others by cause.
+    let region = Roi::new("vial 1", RoiShape::Sphere { radius_mm: 5.0 }, [8.6, 0.0, 0.0]);
+    write_rois(&at.join("vial.toml"), std::slice::from_ref(&region)).unwrap();
+    let printed = run("linewidth out_spectra.nii.gz --rois vial.toml --csv lines.csv -o again.nii.gz");
+    assert!(printed.contains("vial 1") && printed.contains("linewidth (mT)") && printed.contains("lines.csv"), "{printed}");
+    let rows = read_measurements(&at.join("lines.csv")).unwrap();
+    let of = |quantity: &str| rows.iter().find(|row| row.roi == "vial 1" && row.quantity == quantity).unwrap().value;
+    let mask = region.mask(&widths.grid);
+    let values = mask.voxels.iter().map(|(index, weight)| (f64::from(widths.as_slice()[*index as usize]), f64::from(*weight)));
+    let fitted: Vec<(f64, f64)> = values.filter(|(value, _)| value.is_finite()).collect();
+    assert!(!fitted.is_empty() && fitted.len() < mask.voxels.len());
+    assert_eq!((of("num_fitted") as usize, of("num_below_mask") as usize), (fitted.len(), mask.voxels.len() - fitted.len()));
+    let weight: f64 = fitted.iter().map(|(_, weight)| weight).sum();
+    let mean = fitted.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight;
+    assert!((of("linewidth_mean") / mean - 1.0).abs() < 1e-6, "{} {mean}", of("linewidth_mean"));
+    assert!(at.join("lines.csv.json").exists());
+    let figures: serde_json::Value =
+        serde_json::from_str(&run("linewidth out_spectra.nii.gz --rois vial.toml --json -o again.nii.gz")).unwrap();
+    let of_vial = &figures["regions"][1];
+    assert_eq!((&of_vial["region"], &of_vial["voxels"]["fitted"]), (&"vial 1".into(), &fitted.len().into()));
+    assert!((of_vial["lines"]["linewidth"]["mean"].as_f64().unwrap() / mean - 1.0).abs() < 1e-6);
 
     // Only the mask; differences along the spectra make them smoother.
     let line = "reconstruct scan.sweep --algorithm tv --spectral-samples 16 --lambda 1 --iterations 20 --image 16,16 --voxel-mm 2,2 --device cpu";

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use egui::accesskit::Role;
-use egui::{Key, Modifiers, Theme};
+use egui::{Event, Key, Modifiers, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::data::{ReferenceSpectrum, SweepKind, Unit};
+use tomoscope::io::measurements::read_measurements;
 use tomoscope::io::{read_volume, write_sweep};
 use tomoscope::phantom::epri::{SpectralOptions, SweepOptions, by_name, simulate_spectral};
 use tomoscope::plan::{AlgorithmChoice, SPECTRAL_SAMPLES, StudyFiles, SweepFiles};
@@ -202,6 +203,100 @@ fn spectra_follow_the_run_and_end_with_it() {
     wait_for(&mut harness, "another study", |app| app.counts().is_some());
     harness.run_steps(5);
     assert!(harness.state().line_images().is_none() && !has(&harness, "Spectrum") && harness.state().second_image().is_none());
+}
+
+/// Value and deviation of the only widget whose name begins so: "Width of ROI 1: 0.31 ± 0.02 mT".
+fn numbers(harness: &Harness<'_, App>, words: &str) -> Vec<f64> {
+    text(harness, words).split_once(": ").unwrap().1.split(' ').filter_map(|word| word.parse().ok()).collect()
+}
+
+#[test]
+fn lines_of_a_region_are_those_of_its_voxels() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(renderer) = renderer() else { return };
+    let mut harness = window_on(renderer, SIZE, Theme::Dark, false, file(folder.path(), false));
+    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    set(&mut harness, "Spectral samples", 32.0);
+    ["x", "y"].iter().for_each(|axis| set(&mut harness, &format!("Voxels {axis}"), 16.0));
+    set(&mut harness, "Iterations", 30.0);
+    click(&mut harness, "Start");
+    wait_for(&mut harness, "the end", is_completed);
+    wait_for_lines(&mut harness, 30);
+    // Without a region the table has all voxels, and the spectrum is that at the crosshair.
+    assert!(text(&harness, "Width of all fitted voxels").ends_with(" mT"));
+    harness.get_by_label_contains("Each region has a row here");
+    click(&mut harness, "Mean of region");
+    harness.get_by_label_contains("Spectrum of iteration 30 at");
+    // A sphere about the crosshair, at a vial.
+    for _ in 0..5 {
+        harness.key_press_modifiers(Modifiers::ALT, Key::ArrowRight);
+        harness.run_steps(2);
+    }
+    harness.key_press(Key::A);
+    harness.run_steps(4);
+    let roi = harness.state().document().rois[0].clone();
+    let width = format!("Width of {}: ", roi.name);
+    wait_to_see(&mut harness, "its lines", |harness| harness.query_by_label_contains(&width).is_some());
+    let (counts, map) = {
+        let images = harness.state().line_images().unwrap();
+        (images.fits.counts, images.width.clone())
+    };
+    let voxels: Vec<(f64, f64)> = roi
+        .mask(&map.grid)
+        .voxels
+        .iter()
+        .map(|(index, weight)| (f64::from(map.as_slice()[*index as usize]), f64::from(*weight)))
+        .collect();
+    let fitted: Vec<(f64, f64)> = voxels.iter().copied().filter(|(value, _)| value.is_finite()).collect();
+    assert!(
+        fitted.len() > 3 && fitted.len() < voxels.len() && fitted.len() < counts.fitted,
+        "{} of {}",
+        fitted.len(),
+        voxels.len()
+    );
+    let weight: f64 = fitted.iter().map(|(_, weight)| weight).sum();
+    let mean = fitted.iter().map(|(value, weight)| weight * value).sum::<f64>() / weight;
+    let sd = (fitted.iter().map(|(value, weight)| weight * (value - mean).powi(2)).sum::<f64>() / (weight - 1.0)).sqrt();
+    let [shown, shown_sd] = numbers(&harness, &width)[..] else { panic!() };
+    assert!((shown / mean - 1.0).abs() < 0.05 && (shown_sd / sd - 1.0).abs() < 0.06, "{shown} {mean}, {shown_sd} {sd}");
+
+    // Its mean spectrum, with a line of its own.
+    click(&mut harness, &format!("Mean of {}", roi.name));
+    harness.get_by_label(&format!("Mean spectrum of iteration 30 in {}", roi.name));
+    harness.get_by_label(&format!("Plot: mean spectrum with its line of {}", roi.name));
+    let of_mean = format!("Width of the mean of {}: ", roi.name);
+    assert!((numbers(&harness, &of_mean)[0] / mean - 1.0).abs() < 0.5);
+    harness.check_accessibility();
+
+    // The file has the numbers of all voxels and of the region, by cause of no line too.
+    let table = folder.path().join("lines.csv");
+    click(&mut harness, "Export lines…");
+    harness.event(Event::Text(table.to_str().unwrap().into()));
+    harness.run_steps(2);
+    click(&mut harness, "OK");
+    wait_for_files(&mut harness);
+    let rows = read_measurements(&table).unwrap();
+    let of = |name: &str, quantity: &str| {
+        let row = rows.iter().find(|row| row.roi == name && row.quantity == quantity);
+        row.map_or_else(|| panic!("no {quantity} of '{name}'"), |row| (row.value, row.unit.clone(), row.iteration))
+    };
+    let (value, unit, iteration) = of(&roi.name, "linewidth_mean");
+    assert!((value / mean - 1.0).abs() < 1e-6 && unit == "mT" && iteration == 30, "{value} {mean}");
+    assert!((of(&roi.name, "linewidth_sd").0 / sd - 1.0).abs() < 1e-6);
+    let count = |quantity: &str| of(&roi.name, quantity).0 as usize;
+    assert_eq!(count("num_fitted"), fitted.len());
+    let causes = ["num_below_mask", "num_not_finite", "num_out_of_range", "num_not_converged"].map(count);
+    assert_eq!(causes.iter().sum::<usize>(), voxels.len() - fitted.len());
+    assert_eq!(of("", "num_fitted").0 as usize, counts.fitted);
+    let record = std::fs::read_to_string(folder.path().join("lines.csv.json")).unwrap();
+    assert!(record.contains("\"linewidth\"") && record.contains("iteration 30"), "{record}");
+
+    // Without the region the spectrum is that at the crosshair again.
+    harness.key_press(Key::Delete);
+    wait_to_see(&mut harness, "the crosshair's", |harness| {
+        harness.query_by_label_contains("Spectrum of iteration 30 at").is_some()
+    });
+    assert!(harness.query_by_label_contains(&width).is_none());
 }
 
 #[test]

@@ -32,6 +32,14 @@ pub struct LinewidthOptions {
     #[arg(long, value_name = "NAME|FILE")]
     pub calibration: Option<String>,
 
+    /// Also measure regions of interest (.toml, .json): mean, median and standard deviation of their lines.
+    #[arg(long, value_name = "FILE")]
+    pub rois: Option<PathBuf>,
+
+    /// Table of all fitted voxels and of the regions to write, one row per value.
+    #[arg(long, value_name = "OUT")]
+    pub csv: Option<PathBuf>,
+
     /// Maps to write (.nii, .nii.gz, .npy, .hv): OUT_amplitude, OUT_linewidth, OUT_linewidth_sd, OUT_position, OUT_gaussian, OUT_pO2.
     #[arg(short, long, value_name = "OUT", value_parser = file_of(Content::Image))]
     pub output: PathBuf,

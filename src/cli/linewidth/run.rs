@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::options::LinewidthOptions;
+use super::regions::Regions;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult, Done};
 use crate::cli::shared::notices;
@@ -11,8 +12,9 @@ use crate::cli::shared::oxygen::{calibration, file_of_calibration};
 use crate::cli::shared::printed::{print_fits, written};
 use crate::cli::shared::progress::with_bar;
 use crate::data::{Notice, OxygenCalibration, RelaxationRate, Unit, Volume};
-use crate::io::check_image_unit;
+use crate::io::measurements::MeasurementWriter;
 use crate::io::nifti::{self, Spectra};
+use crate::io::{check_image_unit, read_regions, rois};
 use crate::measure::spectrum::{LineFit, LineFitter, LineMaps, NO_LINE, line_maps};
 use crate::plan::{DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
 use crate::statistics::median;
@@ -24,8 +26,14 @@ pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
     let calibration = options.calibration.as_deref().map(of_linewidth).transpose()?;
     let outputs = options.outputs();
     let file = options.calibration.as_deref().and_then(file_of_calibration);
-    Files::new().read([&options.input]).read(&file).write("-o", &outputs).check()?;
+    let read = [&options.input].into_iter().chain(&options.rois);
+    Files::new().read(read).read(&file).write("-o", &outputs).write_lines("--csv", &options.csv).check()?;
     check_image_unit(&options.output, Unit::Millitesla, None)?;
+    let rois = match &options.rois {
+        Some(path) => notices::printed(read_regions(path, None)?),
+        None => Vec::new(),
+    };
+    notices::print(rois::notice(&rois).as_slice());
     let Spectra { samples, axis } = notices::printed(nifti::read_spectra(&options.input)?);
     let fitter = LineFitter::new(options.line, axis);
     let maps = with_bar("fitting", |task| line_maps(&samples, axis, &fitter, options.mask_fraction, task))??;
@@ -44,18 +52,29 @@ pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
     for (path, map) in outputs.iter().zip(&images) {
         notices::print(record(map).of_image(map).beside([path.as_path()]).write_image(path, map)?.as_slice());
     }
+    let regions = Regions::new(&maps, &rois, calibration.as_ref());
+    let lines = regions.lines();
+    if let Some(path) = &options.csv {
+        MeasurementWriter::create(path)?.write(&lines.measurements(0))?;
+        let record = images.first().map(&record).and_then(|record| record.beside([path.as_path()]).write_beside(path));
+        notices::print(record.as_slice());
+    }
     let medians: Vec<Option<f64>> = images.iter().map(median_of).collect();
     if options.json {
         let of_map = |(name, median): (&str, &Option<f64>)| (name.to_owned(), json!(median));
         let medians: serde_json::Map<String, serde_json::Value> = options.names().into_iter().zip(&medians).map(of_map).collect();
-        let figures = json!({ "line": options.line, "voxels": maps.counts, "medians": medians });
+        let figures = json!({ "line": options.line, "voxels": maps.counts, "medians": medians, "regions": regions.to_json() });
         out!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
+        if !rois.is_empty() {
+            out!("{}", lines.text("lines").to_string().trim_end());
+        }
         print_fits(&maps.counts, NO_LINE);
         for ((path, map), median) in outputs.iter().zip(&images).zip(medians) {
             let median = median.map_or_else(String::new, |median| format!(", median {median:.4}"));
             written(path, format!("{}{median}", map.unit.label()));
         }
+        options.csv.iter().for_each(|path| written(path, "table of the lines"));
     }
     if maps.counts.fitted == 0 {
         notices::print(&[Notice::warning("no voxel has a line: all values of the maps are NaN")]);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::data::{Roi, Volume};
 use crate::measure::oximetry::{DrawnFigures, FigureDeviations, HYPOXIC_TORR, OxygenStats};
-use crate::report::TextTable;
+use crate::report::{ALL_FITTED, TextTable};
 
 /// A region with its figures.
 struct Region {
@@ -26,7 +26,7 @@ impl Regions {
             let mask = roi.mask(&po2.grid);
             (roi.name.clone(), mask.voxels.iter().map(|&(index, weight)| (index, f64::from(weight))).collect())
         };
-        let all = std::iter::once(("all fitted voxels".to_owned(), whole)).chain(rois.iter().map(of_roi));
+        let all = std::iter::once((ALL_FITTED.to_owned(), whole)).chain(rois.iter().map(of_roi));
         let region = |(name, voxels): (String, Vec<(u32, f64)>)| {
             let stats = stats(po2, &voxels);
             Region { name, voxels, stats, draws: DrawnFigures::default() }

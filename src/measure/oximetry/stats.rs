@@ -1,7 +1,6 @@
 //! Figures of the oxygen in a region: median, mean, standard deviation, hypoxic fraction.
 
-use super::super::finite;
-use crate::statistics::weighted_median;
+use super::super::roi_stats::MapStats;
 
 /// Oxygen pressure up to which a voxel counts as hypoxic, torr.
 pub const HYPOXIC_TORR: f64 = 10.0;
@@ -25,17 +24,11 @@ impl OxygenStats {
     /// Returns the figures of voxels with their weights; values that are not finite are left out. `None` where none is left.
     pub fn of(voxels: impl IntoIterator<Item = (f32, f64)>) -> Option<Self> {
         let voxels: Vec<(f32, f64)> = voxels.into_iter().filter(|(value, weight)| value.is_finite() && *weight > 0.0).collect();
-        let weight: f64 = voxels.iter().map(|(_, weight)| weight).sum();
-        let sum = |of: &dyn Fn(f64) -> f64| voxels.iter().map(|(value, weight)| weight * of(f64::from(*value))).sum::<f64>();
-        let mean_torr = finite(sum(&|value| value) / weight)?;
-        let squares = sum(&|value| (value - mean_torr).powi(2));
-        Some(Self {
-            num_voxels: voxels.len(),
-            mean_torr,
-            sd_torr: (weight > 1.0).then(|| (squares / (weight - 1.0)).sqrt()),
-            hypoxic_fraction: sum(&|value| f64::from(u8::from(value <= HYPOXIC_TORR))) / weight,
-            median_torr: weighted_median(voxels)?,
-        })
+        let sum = |voxels: &mut dyn Iterator<Item = &(f32, f64)>| voxels.map(|(_, weight)| weight).sum::<f64>();
+        let is_hypoxic = |(value, _): &&(f32, f64)| f64::from(*value) <= HYPOXIC_TORR;
+        let hypoxic_fraction = sum(&mut voxels.iter().filter(is_hypoxic)) / sum(&mut voxels.iter());
+        let MapStats { num_voxels, mean, median, sd } = MapStats::of(voxels)?;
+        Some(Self { num_voxels, median_torr: median, mean_torr: mean, sd_torr: sd, hypoxic_fraction })
     }
 }
 

@@ -28,6 +28,11 @@ pub struct LineMaps {
 }
 
 impl LineMaps {
+    /// Returns the grid of the image.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
     /// Returns the map of a value of the fits.
     pub fn map(&self, unit: Unit, value: impl Fn(&LineFit) -> f64) -> Volume {
         map(&self.grid, &self.fits, unit, |_, fit| value(fit))

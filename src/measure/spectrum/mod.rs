@@ -3,7 +3,9 @@
 mod error;
 mod fit;
 mod maps;
+mod regions;
 
 pub use error::SpectrumError;
 pub use fit::{Line, LineFit, LineFitter};
 pub use maps::{LineMaps, MASK_FRACTION, NO_LINE, line_maps};
+pub use regions::{FittedLines, LineFigures, mean_spectrum};

@@ -63,7 +63,7 @@ pub enum BottomTab {
     /// Oxygen of pulse oximetry.
     #[strum(serialize = "pO2")]
     Oxygen,
-    /// Spectrum at the crosshair, and its line.
+    /// A spectrum with its line, and the lines of the regions.
     Spectrum,
     /// A tube of response.
     Tube,
@@ -93,7 +93,9 @@ impl BottomTab {
             BottomTab::Activity => "Time–activity curves: the mean of each region in each frame",
             BottomTab::Tube => "Sensitivity of one bin: a tube of response",
             BottomTab::Oxygen => "Oxygen pressure of the regions, hypoxic fraction, and the map on the image",
-            BottomTab::Spectrum => "Spectrum at the crosshair with its line, and maps of the lines on the image",
+            BottomTab::Spectrum => {
+                "Spectrum at the crosshair or of a region with its line, lines of the regions, and maps of the lines on the image"
+            }
             BottomTab::Sweep => "The projections of the EPRI sweep, measured and filtered",
         }
     }

@@ -8,6 +8,7 @@ use super::fit_counts::fit_counts_ui;
 use crate::data::{OxygenSeries, Roi};
 use crate::measure::oximetry::{FigureDeviations, HYPOXIC_TORR, NO_RATE, OxygenFigures, OxygenHistogram};
 use crate::plan::NUM_OXYGEN_DRAWS;
+use crate::report::ALL_FITTED;
 use crate::session::{OxygenRedraw, OxygenUpdate};
 use crate::text::counted;
 use crate::ui::layer::action::LayerAction;
@@ -18,9 +19,6 @@ use crate::ui::widgets::theme;
 
 /// Width of the figures, points.
 const FIGURES_WIDTH: f32 = 440.0;
-
-/// Name of the row of all voxels.
-const ALL: &str = "all fitted voxels";
 
 /// Columns of the table, with their tooltips.
 const COLUMNS: [(&str, &str); 5] = [
@@ -88,7 +86,7 @@ impl<'a> OxygenView<'a> {
     /// Returns name and figures of the region of the histogram: the selected one, else all voxels.
     fn of_histogram(&self) -> Option<(&'a str, &'a OxygenFigures)> {
         let selected = self.selected.and_then(|index| Some((self.rois.get(index)?.name.as_str(), self.of_region(index)?)));
-        selected.or_else(|| Some((ALL, self.update?.all.as_ref()?)))
+        selected.or_else(|| Some((ALL_FITTED, self.update?.all.as_ref()?)))
     }
 
     /// Describes the progress: "3 of 8 delays: 30, 0.4, 2.6 µs".
@@ -160,7 +158,7 @@ fn table_ui(view: &OxygenView, ui: &mut Ui) {
             }
             ui.end_row();
             let draws = view.draws();
-            row_ui(ALL, view.update.and_then(|update| update.all.as_ref()), draws.and_then(|draws| draws.all), ui);
+            row_ui(ALL_FITTED, view.update.and_then(|update| update.all.as_ref()), draws.and_then(|draws| draws.all), ui);
             for (index, roi) in view.rois.iter().enumerate() {
                 let deviations = draws.and_then(|draws| *draws.regions.get(index)?);
                 row_ui(&roi.name, view.of_region(index), deviations, ui);

@@ -56,6 +56,8 @@ pub enum FileTask {
     NemaReport(NemaStandard),
     /// Writes a file on the lesions.
     Lesions(LesionFile),
+    /// Exports the lines of the regions.
+    Lines,
 }
 
 /// File on the lesions.

@@ -10,6 +10,7 @@ use crate::ui::layer::action::LayerAction;
 use crate::ui::plots::lesions::action::LesionAction;
 use crate::ui::plots::plot_options::PlotAction;
 use crate::ui::plots::recovery::action::RecoveryAction;
+use crate::ui::plots::spectrum::action::SpectrumOf;
 use crate::ui::rois::action::RoiAction;
 use crate::ui::run::action::RunAction;
 use crate::ui::slices::action::ViewAction;
@@ -37,6 +38,8 @@ pub enum Action {
     Roi(RoiAction),
     /// On lesions.
     Lesion(LesionAction),
+    /// Chooses the drawn spectrum.
+    ShowSpectrum(SpectrumOf),
     /// On the recovery of spheres.
     Recovery(RecoveryAction),
     /// Answer of a file dialog.

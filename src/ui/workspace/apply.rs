@@ -49,6 +49,7 @@ impl App {
             }
             Action::Roi(action) => self.apply_roi(ctx, action),
             Action::Lesion(action) => self.apply_lesions(ctx, action),
+            Action::ShowSpectrum(of) => self.spectra.shown = of,
             Action::Recovery(action) => self.apply_recovery(ctx, action),
             Action::File(action) => self.apply_file(ctx, action),
             Action::Unsaved(answer) => self.answer_unsaved(ctx, answer),

@@ -19,6 +19,7 @@ use crate::ui::plots::plot_options::PlotKind;
 use crate::ui::plots::plots_view::{KeptCurves, PlotsView};
 use crate::ui::plots::race_panel::race_panel_ui;
 use crate::ui::plots::recovery::recovery_panel::recovery_ui;
+use crate::ui::plots::spectrum::action::SpectrumAction;
 use crate::ui::plots::spectrum::spectrum_panel::spectrum_ui;
 use crate::ui::plots::stage_panel::stage_panel_ui;
 use crate::ui::plots::{BottomTab, TabsOf};
@@ -183,7 +184,7 @@ impl App {
                 summed(actions, Action::Layer, |actions| oxygen_ui(&view, ui, actions));
             }),
             BottomTab::Spectrum => {
-                summed(actions, Action::Layer, |actions| spectrum_ui(&self.spectrum_view(), ui, actions));
+                summed(actions, of_spectrum, |actions| spectrum_ui(&self.spectrum_view(), ui, actions));
             }
             BottomTab::Tube => match self.study.tubes() {
                 Some(tubes) => summed(actions, Action::Study, |actions| tube_tab_ui(tubes, ui, actions)),
@@ -219,6 +220,14 @@ impl App {
     /// Draws a plot.
     pub(super) fn plot_pane(&self, kind: PlotKind, ui: &mut Ui, actions: &mut Vec<Action>) {
         summed(actions, Action::Plot, |actions| plot_ui(kind, &self.plots_view(), ui, actions));
+    }
+}
+
+fn of_spectrum(action: SpectrumAction) -> Action {
+    match action {
+        SpectrumAction::Layer(action) => Action::Layer(action),
+        SpectrumAction::Roi(action) => Action::Roi(action),
+        SpectrumAction::Show(of) => Action::ShowSpectrum(of),
     }
 }
 

@@ -1,26 +1,27 @@
-//! Tab of the spectra of a run: choice of the map, settings of the fits, the line at the crosshair, masked voxels, and the plot.
+//! Tab of the spectra of a run: choice of the map, settings of the fits, a line, masked voxels, lines of the regions, and the plot.
 
 use egui::{DragValue, RichText, ScrollArea, Ui};
 use strum::VariantArray as _;
 
-use super::state::{Spectra, SpectraState};
-use crate::data::{FieldAxis, OxygenCalibration, RelaxationRate};
+use super::action::{SpectrumAction, SpectrumOf};
+use super::line_table::{line_table_ui, with_sd};
+use super::state::SpectraState;
+use crate::data::{FieldAxis, OxygenCalibration, RelaxationRate, Roi};
 use crate::geometry::{Grid, Point};
 use crate::io::oxygen::built_in;
-use crate::measure::cause_of_no_fit;
-use crate::measure::spectrum::{Line, LineFit, LineMaps, NO_LINE};
+use crate::measure::spectrum::{Line, LineFit, NO_LINE};
+use crate::measure::{Outcome, cause_of_no_fit};
 use crate::ui::layer::action::LayerAction;
 use crate::ui::layer::line_map::{LineMap, LineSettings};
 use crate::ui::plots::fit_counts::fit_counts_ui;
 use crate::ui::slices::view::slice_index;
 use crate::ui::widgets::fields::{choice, name, name_menu};
-use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::plot::{self, curve, key_ui, plot};
 use crate::ui::widgets::theme;
 
 /// Width of the figures, points.
-const FIGURES_WIDTH: f32 = 400.0;
+const FIGURES_WIDTH: f32 = 560.0;
 
 /// Points of the drawn line between two samples of a spectrum.
 const POINTS_PER_SAMPLE: usize = 8;
@@ -38,12 +39,81 @@ pub struct SpectrumView<'a> {
     pub crosshair_mm: Point,
     /// Axes of the image.
     pub axes: ImageAxes,
+    /// Regions.
+    pub rois: &'a [Roi],
+    /// Selected region.
+    pub selected: Option<usize>,
     /// Host of a remote session, on which the spectra stay.
     pub remote_host: Option<String>,
 }
 
+/// Spectrum that is drawn, and its line.
+struct Shown {
+    title: String,
+    /// Its place: "at the crosshair" or "of the mean of ROI 1".
+    place: String,
+    /// Name of its plot.
+    plot: String,
+    /// Field (mT) and value of each sample.
+    points: Vec<[f64; 2]>,
+    axis: FieldAxis,
+    /// Line, or the reason why there is none; `None` before the first fits.
+    outcome: Option<Outcome<LineFit>>,
+    /// Carrier of the spectrum, in the text of the reason.
+    carrier: &'static str,
+    calibration: Option<&'static OxygenCalibration>,
+}
+
+impl Shown {
+    fn line(&self) -> Option<&LineFit> {
+        self.outcome.as_ref()?.as_ref().ok()
+    }
+}
+
+impl SpectrumView<'_> {
+    /// Returns the chosen spectrum; that at the crosshair where no region with a spectrum is selected.
+    fn shown(&self) -> Option<Shown> {
+        let of_region = || self.of_region().filter(|_| self.state.shown == SpectrumOf::Region);
+        of_region().or_else(|| self.at_crosshair())
+    }
+
+    fn of_region(&self) -> Option<Shown> {
+        let spectrum = self.state.regions().selected()?;
+        let name = spectrum.name();
+        let line = if spectrum.fit.is_ok() { " with its line" } else { "" };
+        Some(Shown {
+            title: format!("Mean spectrum of iteration {} in {name}", spectrum.steps()),
+            place: format!("of the mean of {name}"),
+            plot: format!("Plot: mean spectrum{line} of {name}"),
+            points: spectrum.points(),
+            axis: spectrum.axis(),
+            outcome: Some(spectrum.fit),
+            carrier: "the mean is a spectrum",
+            calibration: self.state.settings().calibration,
+        })
+    }
+
+    fn at_crosshair(&self) -> Option<Shown> {
+        let spectra = self.state.newest()?;
+        let voxel = voxel_at(&spectra.samples.first()?.grid, self.crosshair_mm);
+        let place = self.axes.text(self.crosshair_mm);
+        let outcome = self.state.images().and_then(|images| images.fits.outcome(voxel).copied());
+        let line = if matches!(outcome, Some(Ok(_))) { " with its line" } else { "" };
+        Some(Shown {
+            title: format!("Spectrum of iteration {} at {place} mm", spectra.steps),
+            place: "at the crosshair".to_owned(),
+            plot: format!("Plot: spectrum{line} at {place} mm"),
+            points: spectra.at(voxel),
+            axis: spectra.axis,
+            outcome,
+            carrier: "a voxel",
+            calibration: self.state.fitted().and_then(|(of, _)| of.calibration),
+        })
+    }
+}
+
 /// Draws the tab.
-pub fn spectrum_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
+pub fn spectrum_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<SpectrumAction>) {
     if let Some(host) = &view.remote_host {
         let text = format!(
             "The spectra stay on {host}; the window shows their peak-to-peak amplitude. For the spectra, run there: tomoscope reconstruct \
@@ -52,8 +122,7 @@ pub fn spectrum_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<LayerActi
         ui.add(egui::Label::new(text).wrap());
         return;
     }
-    let shown =
-        view.state.newest().and_then(|spectra| Some((spectra, voxel_at(&spectra.samples.first()?.grid, view.crosshair_mm))));
+    let shown = view.shown();
     ui.horizontal_top(|ui| {
         let size = egui::vec2(FIGURES_WIDTH.min(0.6 * ui.available_width()), ui.available_height());
         ui.allocate_ui_with_layout(size, egui::Layout::top_down(egui::Align::Min), |ui| {
@@ -61,15 +130,14 @@ pub fn spectrum_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<LayerActi
             ScrollArea::both().id_salt("spectrum").auto_shrink([false, false]).show(ui, |ui| {
                 map_ui(view, ui, actions);
                 settings_ui(view, ui, actions);
-                match shown {
-                    Some((_, voxel)) => figures_ui(view, voxel, ui),
+                match &shown {
+                    Some(shown) => figures_ui(view, shown, ui, actions),
                     None => _ = ui.label(RichText::new(NO_SPECTRA_YET).weak()),
                 }
             });
         });
-        if let Some((spectra, voxel)) = shown {
-            let fit = view.state.images().and_then(|images| images.fits.line(voxel));
-            plot_ui(view, spectra, voxel, fit, ui);
+        if let Some(shown) = &shown {
+            plot_ui(shown, ui);
         }
     });
 }
@@ -81,7 +149,7 @@ fn voxel_at(grid: &Grid, point: Point) -> usize {
 }
 
 /// Draws the choice of the map.
-fn map_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
+fn map_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<SpectrumAction>) {
     let images = view.state.images();
     ui.horizontal_wrapped(|ui| {
         ui.label("Map");
@@ -91,14 +159,14 @@ fn map_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
             let response = ui.add_enabled(exists, button).on_hover_text(map.help());
             let why_not = if map == LineMap::Po2 { "Choose a calibration" } else { "No line has been fitted yet" };
             if response.on_disabled_hover_text(why_not).clicked() {
-                actions.push(LayerAction::ShowLine(map));
+                actions.push(SpectrumAction::Layer(LayerAction::ShowLine(map)));
             }
         }
     });
 }
 
 /// Draws shape, mask and calibration of the lines.
-fn settings_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
+fn settings_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<SpectrumAction>) {
     let before = view.state.settings();
     let LineSettings { mut line, mask_fraction, mut calibration } = before;
     let mut mask_percent = 100.0 * mask_fraction;
@@ -129,42 +197,66 @@ fn settings_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<LayerAction>)
     let mask_fraction = if is_masked_otherwise { mask_percent / 100.0 } else { mask_fraction };
     let settings = LineSettings { line, mask_fraction, calibration };
     if settings != before {
-        actions.push(LayerAction::FitLines(settings));
+        actions.push(SpectrumAction::Layer(LayerAction::FitLines(settings)));
     }
 }
 
-/// Draws the line at the crosshair, and the numbers of fitted and masked voxels.
-fn figures_ui(view: &SpectrumView, voxel: usize, ui: &mut Ui) {
+/// Draws the choice of the spectrum, its line, the numbers of fitted and masked voxels, and the lines of the regions.
+fn figures_ui(view: &SpectrumView, shown: &Shown, ui: &mut Ui, actions: &mut Vec<SpectrumAction>) {
     let state = view.state;
-    let Some(spectra) = state.newest() else { return };
-    let place = view.axes.text(view.crosshair_mm);
-    ui.label(RichText::new(format!("Spectrum of iteration {} at {place} mm", spectra.steps)).strong());
-    match (state.images(), state.failure()) {
-        (Some(images), _) => {
-            line_ui(&images.fits, voxel, state.fitted().and_then(|(of, _)| of.calibration), ui);
-            fit_counts_ui(&images.fits.counts, NO_LINE, ui);
-        }
+    place_ui(view, ui, actions);
+    ui.label(RichText::new(&shown.title).strong());
+    match (&shown.outcome, state.failure()) {
+        (Some(outcome), _) => line_ui(shown, outcome, ui),
         (None, Some(reason)) => _ = ui.add(egui::Label::new(format!("No line: {reason}.")).wrap()),
         (None, None) => {}
     }
-    let is_old = state.fitted().is_none_or(|of| of != (state.settings(), spectra.steps));
-    let text = match state.fitted() {
-        Some((_, steps)) if is_old => format!("Fitting; the lines are those of iteration {steps}"),
-        None => "Fitting".to_owned(),
-        Some(_) => return,
-    };
-    ui.label(RichText::new(text).small().weak());
+    if let Some(images) = state.images() {
+        fit_counts_ui(&images.fits.counts, NO_LINE, ui);
+    }
+    let steps = state.newest().map(|spectra| spectra.steps);
+    let is_old = state.fitted().is_none_or(|(of, fitted)| of != state.settings() || Some(fitted) != steps);
+    match state.fitted() {
+        Some((_, steps)) if is_old => {
+            ui.label(RichText::new(format!("Fitting; the lines are those of iteration {steps}")).small().weak());
+        }
+        None => _ = ui.label(RichText::new("Fitting").small().weak()),
+        Some(_) => {}
+    }
+    if let Some(lines) = state.regions().lines() {
+        line_table_ui(&lines, view.selected, ui, actions);
+    }
 }
 
-/// Draws parameters and standard deviations of the line of a voxel, or the reason why it has none.
-fn line_ui(fits: &LineMaps, voxel: usize, calibration: Option<&OxygenCalibration>, ui: &mut Ui) {
-    let fit = match fits.outcome(voxel) {
-        Some(Ok(fit)) => fit,
-        Some(Err(reason)) => {
-            ui.label(format!("No line: a voxel {}", cause_of_no_fit(*reason, NO_LINE)));
+/// Draws the choice between crosshair and region.
+fn place_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<SpectrumAction>) {
+    let selected = view.selected.and_then(|index| view.rois.get(index));
+    let has_spectrum = view.state.regions().selected().is_some();
+    let is_region = view.state.shown == SpectrumOf::Region && has_spectrum;
+    ui.horizontal_wrapped(|ui| {
+        ui.label("Spectrum");
+        let crosshair = ui.add(egui::Button::selectable(!is_region, "Crosshair"));
+        if crosshair.on_hover_text("Spectrum and line of the voxel under the crosshair").clicked() {
+            actions.push(SpectrumAction::Show(SpectrumOf::Crosshair));
+        }
+        let name = selected.map_or("region", |roi| roi.name.as_str());
+        let region = ui.add_enabled(has_spectrum, egui::Button::selectable(is_region, format!("Mean of {name}")));
+        let why_not = if selected.is_some() { "The region lies outside of the image" } else { "Select a region" };
+        let help = "Mean spectrum over the voxels of the selected region, and the line that is fitted to it";
+        if region.on_hover_text(help).on_disabled_hover_text(why_not).clicked() {
+            actions.push(SpectrumAction::Show(SpectrumOf::Region));
+        }
+    });
+}
+
+/// Draws parameters and standard deviations of a line, or the reason why there is none.
+fn line_ui(shown: &Shown, outcome: &Outcome<LineFit>, ui: &mut Ui) {
+    let fit = match outcome {
+        Ok(fit) => fit,
+        Err(reason) => {
+            ui.label(format!("No line: {} {}", shown.carrier, cause_of_no_fit(*reason, NO_LINE)));
             return;
         }
-        None => return,
     };
     let mut rows = vec![("Amplitude", with_sd(fit.amplitude, fit.amplitude_sd), "Double integral of the line ± σ")];
     rows.push((
@@ -177,46 +269,35 @@ fn line_ui(fits: &LineMaps, voxel: usize, calibration: Option<&OxygenCalibration
     }
     let position = format!("{} mT", with_sd(fit.position_mt, fit.position_sd_mt));
     rows.push(("Position", position, "Distance from the middle of the field sweep ± σ"));
-    if let Some(calibration) = calibration {
+    if let Some(calibration) = shown.calibration {
         let [po2, sd] = [fit.po2_torr(calibration), fit.po2_sd_torr(calibration)];
         rows.push(("pO2", format!("{po2:.1} ± {sd:.1} torr"), "Oxygen pressure by the width ± σ; 1 torr = 1 mmHg"));
     }
-    egui::Grid::new("line at the crosshair").num_columns(2).spacing([7.0, 3.0]).min_row_height(0.0).show(ui, |ui| {
+    egui::Grid::new("line").num_columns(2).spacing([7.0, 3.0]).min_row_height(0.0).show(ui, |ui| {
         for (title, text, help) in rows {
             ui.label(title).on_hover_text(help);
             let response = ui.label(RichText::new(&text).strong());
-            plot::name(&response, &format!("{title} at the crosshair: {text}"));
+            plot::name(&response, &format!("{title} {}: {text}", shown.place));
             ui.end_row();
         }
     });
 }
 
-/// Returns a value with its standard deviation, to the digits of the latter.
-fn with_sd(value: f64, sd: f64) -> String {
-    if !(sd.is_finite() && sd > 0.0) {
-        return format::value(value);
-    }
-    let decimals = (1 - sd.log10().floor() as i32).clamp(0, 6) as usize;
-    format!("{value:.decimals$} ± {sd:.decimals$}")
-}
-
 /// Draws a spectrum with its line.
-fn plot_ui(view: &SpectrumView, spectra: &Spectra, voxel: usize, fit: Option<&LineFit>, ui: &mut Ui) {
+fn plot_ui(shown: &Shown, ui: &mut Ui) {
     let colours = theme::colours(ui.visuals());
     let (of_spectrum, of_line) = (colours.profile, colours.branch_mark);
     ui.vertical(|ui| {
         let spectrum = ("spectrum", of_spectrum, egui_plot::LineStyle::Solid);
-        let line = fit.map(|_| ("line", of_line, egui_plot::LineStyle::Solid));
+        let line = shown.line().map(|_| ("line", of_line, egui_plot::LineStyle::Solid));
         ui.horizontal(|ui| key_ui(ui, &[spectrum].into_iter().chain(line).collect::<Vec<_>>()));
-        let response = plot("spectrum at the crosshair", "mT").include_y(0.0).show(ui, |plot| {
-            if let Some(fit) = fit {
-                curve(plot, "line", &points_of(fit, &spectra.axis), of_line, 1.2);
+        let response = plot("spectrum with its line", "mT").include_y(0.0).show(ui, |plot| {
+            if let Some(fit) = shown.line() {
+                curve(plot, "line", &points_of(fit, &shown.axis), of_line, 1.2);
             }
-            curve(plot, "spectrum", &spectra.at(voxel), of_spectrum, 1.8);
+            curve(plot, "spectrum", &shown.points, of_spectrum, 1.8);
         });
-        let line = if fit.is_some() { " with its line" } else { "" };
-        let place = view.axes.text(view.crosshair_mm);
-        plot::name(&response.response, &format!("Plot: spectrum{line} at {place} mm"));
+        plot::name(&response.response, &shown.plot);
     });
 }
 
@@ -230,13 +311,6 @@ fn points_of(fit: &LineFit, axis: &FieldAxis) -> Vec<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_have_the_digits_of_their_deviation() {
-        assert_eq!(with_sd(0.123456, 0.00346), "0.1235 ± 0.0035");
-        assert_eq!(with_sd(1234.6, 67.0), "1235 ± 67");
-        assert_eq!(with_sd(0.25, f64::NAN), "0.2500");
-    }
 
     #[test]
     fn a_line_is_drawn_from_the_first_to_the_last_field() {

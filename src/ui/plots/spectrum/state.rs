@@ -6,7 +6,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::data::{FieldAxis, RunId, Volume};
+use super::action::SpectrumOf;
+use super::regions::RegionLines;
+use super::spectra::Spectra;
+use crate::data::{FieldAxis, MaskedRois, RunId, Volume};
 use crate::measure::spectrum::{LineFitter, LineMaps, SpectrumError, line_maps};
 use crate::task::{BackgroundTask, Task};
 use crate::ui::layer::line_map::{LineImages, LineSettings};
@@ -14,26 +17,6 @@ use crate::ui::layer::line_map::{LineImages, LineSettings};
 /// Pauses between the fits of a run that computes: this many times the duration of a fit, and at least this time.
 const PAUSE_FACTOR: u32 = 3;
 const MIN_PAUSE: Duration = Duration::from_millis(200);
-
-/// Spectra of an iterate.
-pub struct Spectra {
-    /// Fields of the samples.
-    pub axis: FieldAxis,
-    /// An image of each sample.
-    pub samples: Vec<Arc<Volume>>,
-    /// Total number of steps of the iterate.
-    pub steps: usize,
-}
-
-impl Spectra {
-    /// Returns field (mT) and value of each sample at a voxel.
-    pub fn at(&self, voxel: usize) -> Vec<[f64; 2]> {
-        let value = |(sample, volume): (usize, &Arc<Volume>)| {
-            Some([self.axis.field_mt(sample), f64::from(*volume.as_slice().get(voxel)?)])
-        };
-        self.samples.iter().enumerate().filter_map(value).collect()
-    }
-}
 
 /// Fits of the lines of spectra.
 struct Fits {
@@ -67,6 +50,8 @@ pub enum Next {
 #[derive(Default)]
 pub struct SpectraState {
     settings: LineSettings,
+    /// Place whose spectrum is drawn.
+    pub shown: SpectrumOf,
     run: RunId,
     /// Fields of the spectra of the run; `None` = it has none.
     axis: Option<FieldAxis>,
@@ -77,13 +62,14 @@ pub struct SpectraState {
     fitting: Option<Fitting>,
     /// End of the pause after the last fits.
     paused_until: Option<Instant>,
+    regions: RegionLines,
 }
 
 impl SpectraState {
     /// Takes the number of the active run. Spectra of another run are discarded; the settings of the lines stay.
     pub fn begin_run(&mut self, run: RunId) {
         if run != self.run {
-            *self = Self { settings: self.settings, run, axis: self.axis, ..Self::default() };
+            *self = Self { settings: self.settings, shown: self.shown, run, axis: self.axis, ..Self::default() };
         }
     }
 
@@ -130,6 +116,18 @@ impl SpectraState {
     /// Returns the reason why the newest spectra have no lines.
     pub fn failure(&self) -> Option<&str> {
         self.fits.as_ref()?.images.as_ref().err().map(String::as_str)
+    }
+
+    /// Measures the lines of the regions, and the spectrum of the selected one.
+    pub fn measure(&mut self, rois: &MaskedRois, selected: Option<usize>) {
+        let fits = self.fits.as_ref().and_then(|fits| Some((&fits.images.as_ref().ok()?.fits, fits.settings.calibration)));
+        self.regions.update(fits, rois);
+        self.regions.select(self.newest.as_ref(), self.settings, rois, selected);
+    }
+
+    /// Returns the lines of the regions as they were measured last.
+    pub fn regions(&self) -> &RegionLines {
+        &self.regions
     }
 
     /// Returns true while lines are being fitted.

@@ -129,6 +129,7 @@ fn files() -> Vec<Command> {
         without_key("Lesions as CSV", ask(FileTask::Lesions(LesionFile::Table))),
         without_key("Lesions as a DICOM segmentation", ask(FileTask::Lesions(LesionFile::Segmentation))),
         without_key("Report on the lesions", ask(FileTask::Lesions(LesionFile::Report))),
+        without_key("Lines of the regions as CSV", ask(FileTask::Lines)),
         without_key("NEMA NU 2 report", ask(FileTask::NemaReport(NemaStandard::Body))),
         without_key("NEMA NU 4 report", ask(FileTask::NemaReport(NemaStandard::SmallAnimal))),
     ]

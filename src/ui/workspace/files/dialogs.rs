@@ -131,8 +131,8 @@ pub fn is_of_study(task: FileTask) -> bool {
 
 /// Returns true if the setting of anonymous files concerns a task.
 fn can_be_anonymous(task: FileTask) -> bool {
-    use FileTask::{ExportCsv, Lesions, NemaReport, SaveFilm, SaveImage, SavePicture, SavePlot};
-    matches!(task, SaveImage | ExportCsv | SavePlot | SavePicture(_) | SaveFilm(_) | NemaReport(_) | Lesions(_))
+    use FileTask::{ExportCsv, Lesions, Lines, NemaReport, SaveFilm, SaveImage, SavePicture, SavePlot};
+    matches!(task, SaveImage | ExportCsv | SavePlot | SavePicture(_) | SaveFilm(_) | NemaReport(_) | Lesions(_) | Lines)
 }
 
 /// Draws the open question or path window.

@@ -164,6 +164,7 @@ impl FileDialog {
             FileTask::Lesions(LesionFile::Report) => {
                 write("Report on the lesions", ".pdf", vec![filter("PDF", &["pdf"])], "lesions.pdf")
             }
+            FileTask::Lines => write("Export the lines of the regions", ".csv", vec![filter("CSV", &["csv"])], "lines.csv"),
             FileTask::NemaReport(standard) => {
                 let title = match standard {
                     NemaStandard::Body => "Report of NEMA NU 2 image quality",

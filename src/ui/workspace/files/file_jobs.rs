@@ -48,7 +48,7 @@ impl App {
             let outcome = outcome.map(|notices| {
                 self.notify_all(ctx, notices);
                 match task {
-                    FileTask::NemaReport(_) | FileTask::Lesions(_) => "written",
+                    FileTask::NemaReport(_) | FileTask::Lesions(_) | FileTask::Lines => "written",
                     FileTask::SendSeries => "sent",
                     _ => "saved",
                 }

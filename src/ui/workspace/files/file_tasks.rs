@@ -164,6 +164,7 @@ impl App {
             FileTask::SendSeries => self.dialogs.send = Some(SendForm::new(path, &self.preferences)),
             FileTask::NemaReport(standard) => self.write_nema_report(ctx, standard, path)?,
             FileTask::Lesions(file) => self.write_lesions(ctx, file, path)?,
+            FileTask::Lines => self.write_lines(ctx, path)?,
             FileTask::SavePicture(area) => self.save_picture(ctx, task, area, path)?,
             FileTask::SaveFilm(film) => self.start_film(film, path)?,
             FileTask::LoadRois => {
