@@ -179,6 +179,8 @@ pub(super) struct SweepReader {
 pub(super) struct ReferenceReader {
     pub read: fn(&Path) -> Noticed<ReferenceSpectrum>,
     pub default_path: fn(&Path) -> Option<PathBuf>,
+    /// Field of the middle sample of projections or of a spectrum, mT, if their file has it.
+    pub middle_mt: fn(&Path) -> Option<f64>,
 }
 
 /// Writer of a format.
@@ -234,7 +236,11 @@ pub static FORMATS: [Format; 24] = [
     Format {
         reader: Reader::Sweep(SweepReader {
             projections: bes3t::read_projections,
-            reference: Some(ReferenceReader { read: bes3t::read_spectrum, default_path: bes3t::reference_path }),
+            reference: Some(ReferenceReader {
+                read: bes3t::read_spectrum,
+                default_path: bes3t::reference_path,
+                middle_mt: bes3t::middle_mt,
+            }),
             header: Some(bes3t::sweep_header),
         }),
         named_data: Some(bes3t::pair),
@@ -248,6 +254,7 @@ pub static FORMATS: [Format; 24] = [
             reference: Some(ReferenceReader {
                 read: |path| Ok((numpy_sweep::read_spectrum(path)?, Vec::new())),
                 default_path: numpy_sweep::reference_path,
+                middle_mt: numpy_sweep::middle_mt,
             }),
             header: None,
         }),

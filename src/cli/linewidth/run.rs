@@ -13,6 +13,7 @@ use crate::cli::shared::progress::with_bar;
 use crate::data::{Notice, OxygenCalibration, RelaxationRate, Unit, Volume};
 use crate::io::check_image_unit;
 use crate::io::nifti::{self, Spectra};
+use crate::measure::oximetry::OxygenStats;
 use crate::measure::spectrum::{LineFit, LineFitter, LineMaps, NO_LINE, line_maps};
 use crate::plan::{DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
 use crate::statistics::median;
@@ -44,6 +45,12 @@ pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
     for (path, map) in outputs.iter().zip(&images) {
         notices::print(record(map).of_image(map).beside([path.as_path()]).write_image(path, map)?.as_slice());
     }
+    if calibration.is_some()
+        && let Some(po2) = images.last()
+    {
+        let stats = OxygenStats::of(po2.as_slice().iter().map(|&value| (value, 1.0)));
+        notices::print(stats.and_then(|stats| stats.doubt()).as_slice());
+    }
     let medians: Vec<Option<f64>> = images.iter().map(median_of).collect();
     if options.json {
         let of_map = |(name, median): (&str, &Option<f64>)| (name.to_owned(), json!(median));
@@ -56,6 +63,11 @@ pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
             let median = median.map_or_else(String::new, |median| format!(", median {median:.4}"));
             written(path, format!("{}{median}", map.unit.label()));
         }
+    }
+    if maps.counts.are_mostly_missing() {
+        notices::print(&[Notice::warning(
+            "most voxels above the mask have no line: check the shape (--line), λ and the number of iterations",
+        )]);
     }
     if maps.counts.fitted == 0 {
         notices::print(&[Notice::warning("no voxel has a line: all values of the maps are NaN")]);

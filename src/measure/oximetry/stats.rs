@@ -1,10 +1,14 @@
 //! Figures of the oxygen in a region: median, mean, standard deviation, hypoxic fraction.
 
 use super::super::finite;
+use crate::data::Notice;
 use crate::statistics::weighted_median;
 
 /// Oxygen pressure up to which a voxel counts as hypoxic, torr.
 pub const HYPOXIC_TORR: f64 = 10.0;
+
+/// Range of a plausible median, torr: noise about 0 to pure oxygen.
+const PLAUSIBLE_TORR: std::ops::RangeInclusive<f64> = -10.0..=760.0;
 
 /// Oxygen of a region.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -35,6 +39,19 @@ impl OxygenStats {
             sd_torr: (weight > 1.0).then(|| (squares / (weight - 1.0)).sqrt()),
             hypoxic_fraction: sum(&|value| f64::from(u8::from(value <= HYPOXIC_TORR))) / weight,
             median_torr: weighted_median(voxels)?,
+        })
+    }
+
+    /// Returns a warning of a median that no tissue has, as times or widths in another unit give it.
+    pub fn doubt(&self) -> Option<Notice> {
+        let median = self.median_torr;
+        (!PLAUSIBLE_TORR.contains(&median)).then(|| {
+            Notice::warning(format!(
+                "the median of pO2 is {median:.4} torr, expected {} to {} torr: check the calibration, and the times (µs) or \
+                 widths (mT)",
+                PLAUSIBLE_TORR.start(),
+                PLAUSIBLE_TORR.end()
+            ))
         })
     }
 }
