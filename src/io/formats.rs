@@ -149,7 +149,6 @@ pub(super) struct Measured {
 
 /// A result and its notices.
 type Noticed<T> = Result<(T, Vec<Notice>), IoError>;
-
 /// Opens list-mode data.
 type OpenList = fn(&Path, &ListOptions) -> Result<Box<dyn EventReader>, IoError>;
 
@@ -175,11 +174,10 @@ pub(super) struct SweepReader {
     pub header: Option<ReadHeader>,
 }
 
-/// Reader of reference spectra, and their place in the folder of an acquisition.
+/// Reader of reference spectra, their place in the folder of an acquisition, and the field of a middle sample, mT.
 pub(super) struct ReferenceReader {
     pub read: fn(&Path) -> Noticed<ReferenceSpectrum>,
     pub default_path: fn(&Path) -> Option<PathBuf>,
-    /// Field of the middle sample of projections or of a spectrum, mT, if their file has it.
     pub middle_mt: fn(&Path) -> Option<f64>,
 }
 
