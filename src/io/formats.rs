@@ -149,7 +149,6 @@ pub(super) struct Measured {
 
 /// A result and its notices.
 type Noticed<T> = Result<(T, Vec<Notice>), IoError>;
-
 /// Opens list-mode data.
 type OpenList = fn(&Path, &ListOptions) -> Result<Box<dyn EventReader>, IoError>;
 
@@ -175,12 +174,13 @@ pub(super) struct SweepReader {
     pub header: Option<ReadHeader>,
 }
 
-/// Reader of reference spectra, and their place in the folder of an acquisition.
+/// Reader of reference spectra, their place in the folder of an acquisition, and the field of a middle sample, mT.
 pub(super) struct ReferenceReader {
     pub read: fn(&Path) -> Noticed<ReferenceSpectrum>,
     pub default_path: fn(&Path) -> Option<PathBuf>,
     /// Names and files of the spectra of several radicals, in place of one reference spectrum.
     pub radicals: fn(&Path) -> Vec<(String, PathBuf)>,
+    pub middle_mt: fn(&Path) -> Option<f64>,
 }
 
 /// Writer of a format.
@@ -236,11 +236,7 @@ pub static FORMATS: [Format; 24] = [
     Format {
         reader: Reader::Sweep(SweepReader {
             projections: bes3t::read_projections,
-            reference: Some(ReferenceReader {
-                read: bes3t::read_spectrum,
-                default_path: bes3t::reference_path,
-                radicals: |_| Vec::new(),
-            }),
+            reference: Some(bes3t::REFERENCE),
             header: Some(bes3t::sweep_header),
         }),
         named_data: Some(bes3t::pair),
@@ -251,11 +247,7 @@ pub static FORMATS: [Format; 24] = [
         claims: numpy_sweep::is_of_a_set,
         reader: Reader::Sweep(SweepReader {
             projections: |path, phase| without_phase(path, numpy_sweep::read_projections(path)?, phase),
-            reference: Some(ReferenceReader {
-                read: |path| Ok((numpy_sweep::read_spectrum(path)?, Vec::new())),
-                default_path: numpy_sweep::reference_path,
-                radicals: numpy_sweep::radical_spectra,
-            }),
+            reference: Some(numpy_sweep::REFERENCE),
             header: None,
         }),
         companions: numpy_sweep::set,

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::{Notice, ReferenceSpectrum, Study, Sweep, SweepKind};
+use crate::io::bytes::regular_file_len;
 use crate::io::epri::follow::SweepFollower;
+use crate::io::epri::plausibility;
 use crate::io::epri::records::num_measured;
 use crate::io::epri::saved_sweep;
 use crate::io::error::{IoError, Unsupported};
@@ -29,6 +31,10 @@ pub fn read_sweep_at_phase(path: &Path, reference: Option<&Path>, phase: Option<
         _ => return Err(unsupported_format(path, Content::Sweep, Access::Read)),
     };
     remove_unmeasured(&mut study, path)?;
+    study.notices.extend(plausibility::remove_zeros(&mut study.measured));
+    study.notices.extend(plausibility::cut_off(&study.measured));
+    study.notices.extend(plausibility::extent(&study.measured));
+    study.notices.extend(plausibility::gap(&study.measured));
     attach_reference(&mut study, path, reference)?;
     Ok(study)
 }
@@ -72,8 +78,14 @@ fn remove_unmeasured(study: &mut Study<Sweep>, path: &Path) -> Result<(), IoErro
 /// # Errors
 /// An unsupported ending, or an error of the format's reader.
 pub fn read_reference(path: &Path) -> Result<(ReferenceSpectrum, Vec<Notice>), IoError> {
+    // (The format of NumPy arrays follows from the files of a set: a missing file has none.)
+    regular_file_len(path)?;
     match reference_reader(path) {
-        Some(reader) => (reader.read)(path),
+        Some(reader) => {
+            let (spectrum, mut notices) = (reader.read)(path)?;
+            notices.extend(plausibility::sum_of_reference(path, &spectrum));
+            Ok((spectrum, notices))
+        }
         None => Err(IoError::Extension {
             path: path.to_owned(),
             what: "a reference spectrum",
@@ -131,14 +143,16 @@ fn attach_reference(study: &mut Study<Sweep>, path: &Path, requested: Option<&Pa
         Some(((spectrum, notices), from)) => {
             study.notices.extend(notices);
             if (spectrum.step_mt / *step_mt - 1.0).abs() > 1e-3 {
-                study.notices.push(Notice::warning(format!(
-                    "The samples of the reference spectrum {} are {:.5} mT apart, those of the projections {:.5} mT",
+                study.notices.push(Notice::info(format!(
+                    "The samples of the reference spectrum {} are {:.5} mT apart, those of the projections {:.5} mT: the transforms take both \
+                     distances into account",
                     from.display(),
                     spectrum.step_mt,
                     step_mt
                 )));
             }
             *reference = Some(spectrum);
+            study.notices.extend(field_notice(&from, path, &study.measured));
             study.origin.reference = Some(from);
         }
         None if reference.is_none() && has_sizes => study.notices.push(Notice::info(
@@ -166,6 +180,12 @@ fn no_reference(radicals: &[(String, PathBuf)]) -> Notice {
         radicals.len(),
         sources.join(",")
     ))
+}
+
+/// Returns a notice if the middle of a spectrum is at another field than that of the projections `path`.
+pub fn field_notice(reference: &Path, path: &Path, sweep: &Sweep) -> Option<Notice> {
+    let middle_mt = |path: &Path| reference_reader(path).and_then(|reader| (reader.middle_mt)(path));
+    plausibility::other_middle(reference, [middle_mt(reference)?, middle_mt(path)?], sweep)
 }
 
 fn reference_reader(path: &Path) -> Option<&'static ReferenceReader> {

@@ -49,6 +49,11 @@ impl FitCounts {
         counts
     }
 
+    /// Returns true if most voxels above the mask have no fit: the model is not that of the data.
+    pub fn are_mostly_missing(&self) -> bool {
+        self.fitted > 0 && self.out_of_range + self.not_converged > self.fitted
+    }
+
     /// Returns the numbers of masked voxels above 0, each with its [`cause`].
     pub fn masked(&self, out_of_range: &'static str) -> impl Iterator<Item = (usize, &'static str)> {
         let numbers = [

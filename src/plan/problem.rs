@@ -81,6 +81,18 @@ pub enum SetupProblem {
         /// Grid of the reconstruction.
         expected: Box<Grid>,
     },
+    /// A mask on another grid than the reconstruction.
+    #[error(
+        "--mask: the image has {} but the reconstruction has {}; both must lie on the same grid (take the grid of the mask for the \
+         reconstruction: --like)",
+        found.text(), expected.text()
+    )]
+    Mask {
+        /// Grid of the mask.
+        found: Box<Grid>,
+        /// Grid of the reconstruction.
+        expected: Box<Grid>,
+    },
     /// A start image on another grid than the reconstruction.
     #[error(
         "the start image has {} but the reconstruction has {}; both must lie on the same grid (take the grid of the start image for \
@@ -228,6 +240,12 @@ pub enum SetupProblem {
         "this sweep is two-dimensional and makes an image of one slice, not of {0}; ask for two numbers of voxels (--image NX,NY)"
     )]
     NumSlices(usize),
+    /// An image of one voxel along an axis, by its name, of an object that is wider.
+    #[error(
+        "total variation needs the whole object in the image, to explain the projections: expected several voxels along {0}, found 1; ask for \
+         more (--image), or use --algorithm fbp"
+    )]
+    FlatImage(&'static str),
     /// Two stages on a GPU.
     #[error("two stages are done on the CPU; use --device cpu, or one stage (--algorithm fbp) on the GPU")]
     TwoStageGpu,

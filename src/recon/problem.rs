@@ -79,7 +79,10 @@ pub enum DataProblem {
         needed: usize,
     },
     /// Projections without any signal at the frequencies of the image.
-    #[error("the projections are zero at all frequencies of the image: there is nothing to reconstruct")]
+    #[error(
+        "the projections, times the reference spectrum, are zero at all frequencies of the image, or too small or large for single precision: \
+         expected values of about 1e-15 to 1e15; scale both files"
+    )]
     NoSignal,
     /// A spectrum in each voxel of pulse data.
     #[error("pulse data have no spectrum in each voxel: leave --spectral-samples out, or reconstruct continuous-wave data")]

@@ -231,3 +231,43 @@ fn images_and_times_that_give_no_map_are_refused() {
     }
     assert!(!at.join("out_r1.nii").exists() && !at.join("b_f001.sweep").exists());
 }
+
+/// Times in another unit or order, an acquisition that was not measured, and regions that the image contains in part.
+#[test]
+fn implausible_maps_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(
+        at,
+        &words("simulate vials --epri 2d:24 --points 32 --oxygen --delays-us 0.5,2,8,30 --snr 50 --rois rois.toml -o a.sweep"),
+    );
+    let sweeps = "a_f001.sweep a_f002.sweep a_f003.sweep a_f004.sweep";
+    done(at, &words(&format!("reconstruct {sweeps} --device cpu -o {{}}.nii")));
+    let images = sweeps.replace(".sweep", ".nii");
+    let said = |images: &str, times: &str, more: &str| {
+        let line = format!("oximetry {images} --delays-us {times} --calibration ox071-pbs {more} -o map.nii");
+        String::from_utf8_lossy(&tomoscope(at, &words(&line)).stderr).into_owned()
+    };
+    let unit = "torr, expected -10 to 760 torr";
+    for (times, text, other) in [
+        ("0.5,2,8,30", "", unit),
+        ("5e-7,2e-6,8e-6,30e-6", unit, "most voxels"),
+        ("500,2000,8000,30000", unit, "most voxels"),
+        ("30,8,2,0.5", "most voxels above the mask have no rate", "nothing"),
+    ] {
+        let said = said(&images, times, "");
+        assert!(said.contains(text) && !said.contains(other), "{times}: {said}");
+    }
+    // The first vial moves to the edge of the image.
+    let regions = std::fs::read_to_string(at.join("rois.toml")).unwrap();
+    assert!(!said(&images, "0.5,2,8,30", "--rois rois.toml").contains("partly outside"));
+    std::fs::write(at.join("edge.toml"), regions.replacen("centre_mm = [10.0, 0.0, 0.0]", "centre_mm = [18.75, 0.0, 0.0]", 1))
+        .unwrap();
+    let edge = said(&images, "0.5,2,8,30", "--rois edge.toml");
+    // (The face of the last voxel is at 19.375 mm: 64 % of the circle of 2.8 mm.)
+    assert!(edge.contains("partly outside the image: 'part 1, 0 torr' (64 % inside)"), "{edge}");
+    let mut zero = tomoscope::io::read_volume(&at.join("a_f002.nii")).unwrap().0;
+    zero.as_mut_slice().fill(0.0);
+    tomoscope::io::write_volume(&at.join("a_f002.nii"), &zero).unwrap();
+    assert!(said(&images, "0.5,2,8,30", "").contains("image 2 is zero in all voxels"));
+}

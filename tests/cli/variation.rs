@@ -6,7 +6,8 @@ use tomoscope::data::Volume;
 use tomoscope::io::{read_volume, write_volume};
 
 use super::data::data_file;
-use super::{done, failed, refused};
+use super::scans::leave_unmeasured;
+use super::{done, failed, refused, tomoscope};
 
 fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
@@ -71,6 +72,7 @@ fn what_goes_with_other_algorithms_only_is_refused() {
         ("--algorithm tv --lambda 0", "lambda"),
         ("--algorithm tv --filter hamming", "--filter"),
         ("--algorithm fbp --lambda 3", "goes with --algorithm tv"),
+        ("--algorithm tv --lambda-spectral 2", "goes with --spectral-samples"),
         ("--algorithm tv --sources tam", "NAME=FILE"),
         ("--algorithm tv --sources a=x.npy,a=y.npy", "named twice"),
         ("--algorithm osem", "tv"),
@@ -199,4 +201,47 @@ fn experiments_that_do_not_go_together_are_refused() {
         assert!(said.contains(part), "{line}: {said}");
     }
     assert!(!at.join("no.nii").exists());
+}
+
+/// Images that do not suit the acquisition, and radicals of one spectrum: refused, or with a warning.
+#[test]
+fn images_and_radicals_that_give_wrong_values_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let run = |line: &str| done(at, &words(line));
+    let warned = |line: &str| {
+        let output = tomoscope(at, &words(line));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    run("simulate ball --epri 66 --points 16 -o ball.sweep");
+    // One slice of a volume does not explain the projections of the rest.
+    let flat =
+        failed(at, "setup.flat-image", &words("reconstruct ball.sweep --algorithm tv --image 8,8,1 -o no.nii --device cpu"));
+    assert!(flat.contains("several voxels along z, found 1"), "{flat}");
+    run("reconstruct ball.sweep --image 8,8,1 -o slice.nii --device cpu");
+    run("simulate disc --epri 2d:20 --points 32 -o disc.sweep");
+    run("reconstruct disc.sweep --image 8,8 -o mask.nii --device cpu");
+    let line = "reconstruct disc.sweep --algorithm tv --iterations 2 --mask mask.nii --image 9,9 -o no.nii --device cpu";
+    assert!(failed(at, "setup.mask", &words(line)).contains("--mask: the image has 8 × 8 × 1"));
+    assert!(!at.join("no.nii").exists());
+    // Voxels beyond the samples.
+    for (voxel, is_beyond) in [("2.5,2.5", false), ("3,3", true)] {
+        let said = warned(&format!("reconstruct disc.sweep --image 16,16 --voxel-mm {voxel} -o wide.nii --device cpu"));
+        assert_eq!(said.contains("voxels outside lack a part of the projections"), is_beyond, "{voxel}: {said}");
+    }
+    // Projections that are missing at the end.
+    leave_unmeasured(&at.join("disc.sweep"), 20, 15);
+    let line = "reconstruct disc.sweep --algorithm tv --iterations 2 --image 8,8 -o part.nii --device cpu";
+    let part = tomoscope(at, &words(line));
+    let said = String::from_utf8_lossy(&part.stderr);
+    assert!(part.status.code() == Some(3) && said.contains("the image holds 15 of 20 projections"), "{said}");
+    let Some(projections) = data_file("epri-tv/tam-and-tempo-tubes-2d-20210609-proj.npy") else { return };
+    let file = |end: &str| projections.to_str().unwrap().replace("-proj.npy", end);
+    for (other, are_equal) in [("-htempo.npy", false), ("-htam.npy", true)] {
+        let sources = format!("tam={},other={}", file("-htam.npy"), file(other));
+        let image = "--image 10,10 --voxel-mm 3,3 -o out.nii --device cpu";
+        let said =
+            warned(&format!("reconstruct {} --algorithm tv --sources {sources} --iterations 1 {image}", projections.display()));
+        assert_eq!(said.contains("the spectra of tam and other are equal to 100.00 %"), are_equal, "{said}");
+    }
 }

@@ -24,6 +24,7 @@ mod numpy_images;
 mod older_files;
 mod pairs;
 mod petsird;
+mod plausible;
 mod projections;
 mod provenance;
 mod saved_tubes;

@@ -304,7 +304,7 @@ fn a_pulse_set_gives_the_sweep_that_it_was_made_of() {
 #[test]
 fn a_numpy_set_that_cannot_be_is_refused() {
     type Spoil = fn(&Path);
-    let cases: [(Spoil, &str); 14] = [
+    let cases: [(Spoil, &str); 15] = [
         (|f| fs::remove_file(f.join("a-fgrad.npy")).unwrap(), "io.unsupported.no-directions a-proj.npy"),
         (|f| fs::remove_file(f.join("a-B.npy")).unwrap(), "io.not-found a-B.npy"),
         (|f| drop(npy(f, "a-B.npy", "<f8", false, "(3,)", [1.0, 2.0, 3.0])), "io.unsupported.axis-length a-B.npy"),
@@ -327,6 +327,8 @@ fn a_numpy_set_that_cannot_be_is_refused() {
             |f| drop(npy(f, "a-weights.npy", "<f4", false, "(4,)", [1.0, 1.0, 1.0, -1.0])),
             "io.unsupported.negative-weight a-weights.npy",
         ),
+        // (The third projection has no gradient.)
+        (|f| drop(npy(f, "a-weights.npy", "<f4", false, "(4,)", [0.0, 0.0, 1.0, 0.0])), "io.unsupported.no-weight a-weights.npy"),
         (|f| fs::write(f.join("a-proj.npy"), "no array").unwrap(), "io.unsupported.not-numpy a-proj.npy"),
     ];
     for (spoil, expected) in cases {

@@ -297,3 +297,69 @@ fn a_run_goes_on_after_a_stop_and_its_objective_ends_below_that_of_other_images(
     let scaled = |factor: f64| image.iter().map(|v| factor * v).collect::<Vec<f64>>();
     assert!(total(&scaled(1.001)) < total(&image) && total(&scaled(0.999)) < total(&image));
 }
+
+/// First-derivative spectra of a round Gaussian object of the integral 1 and σ = 2 mm, 3 mm from the middle along x, times a factor, as their
+/// reference spectrum is.
+fn blob(num_angles: usize, factor: f64) -> (Sweep, Grid) {
+    let (num_points, step_mt, gradient) = (64, 0.1, 0.2);
+    // d/dB of a Gaussian line of the area 1.
+    let line = |b: f64, sigma: f64| -b / sigma.powi(3) / TAU.sqrt() * (-0.5 * (b / sigma).powi(2)).exp();
+    let samples = |place_mt: f64, sigma_mt: f64| -> std::sync::Arc<[f32]> {
+        (0..num_points).map(|k| (factor * line((k as f64 - 32.0) * step_mt - place_mt, sigma_mt)) as f32).collect()
+    };
+    let projection = |k: usize| {
+        let angle = PI * k as f64 / num_angles as f64;
+        // σ² = (0.1 mT)² + (0.2 mT/mm · 2 mm)²; t = x·n is 3 mm · cos.
+        let values = samples(gradient * 3.0 * angle.cos(), 0.1_f64.hypot(gradient * 2.0));
+        Projection { direction: [angle.cos(), angle.sin(), 0.0], weight: PI / num_angles as f64, values }
+    };
+    let reference = Some(ReferenceSpectrum { values: samples(0.0, 0.1), step_mt });
+    let sweep = Sweep {
+        kind: SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm: gradient, reference },
+        space: SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]),
+        num_points,
+        step_mm: step_mt / gradient,
+        centre: 32.0,
+        projections: (0..num_angles).map(projection).collect(),
+        num_expected: Some(num_angles),
+        secs_per_projection: None,
+        facts: SweepMetadata::default(),
+    };
+    (sweep, grid_about_zero([16, 16, 1], [1.5, 1.5, 1.0]).unwrap())
+}
+
+/// A*s of one derivative has hardly an integral: a start image that is scaled by it would be thousands of times too large.
+#[test]
+fn one_derivative_begins_at_zero() {
+    let (sweep, grid) = blob(1, 1.0);
+    let (images, _) = converged(&sweep, &[], &grid, TvSettings { strength: 1e-4, ..TvSettings::default() }, 100);
+    let largest = images[0].iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    // The object has 1/(2πσ²) = 0.04 in its middle; along a line of 24 mm its integral is that of 1/24 of a strip.
+    assert!((1e-3..0.2).contains(&largest), "{largest}");
+}
+
+/// λ belongs to a size of the samples: with spectra and reference times a factor the image is that of λ times the factor.
+#[test]
+fn lambda_grows_with_the_samples() {
+    let image = |factor: f64, strength: f64| {
+        let (sweep, grid) = blob(12, factor);
+        let settings = TvSettings { strength, tolerance: 1e-7, ..TvSettings::default() };
+        converged(&sweep, &[], &grid, settings, 1000).0.concat()
+    };
+    let expected = image(1.0, 1e-3);
+    let [same, other] = [image(1000.0, 1.0), image(1000.0, 1e-3)].map(|found| distance(&found, &expected));
+    println!("{same:.1e}, with the same λ {other:.1e}");
+    assert!(same < 1e-4 && other > 1e-2, "{same} {other}");
+    // Pulses times a factor have an image times the factor, with λ times the factor.
+    let image = |factor: f32, strength: f64| {
+        let (mut sweep, grid) = disc(12);
+        for projection in &mut sweep.projections {
+            projection.values = projection.values.iter().map(|value| factor * value).collect();
+        }
+        let settings = TvSettings { strength, tolerance: 1e-7, ..TvSettings::default() };
+        converged(&sweep, &[], &grid, settings, 1000).0.concat()
+    };
+    let expected: Vec<f64> = image(1.0, 0.1).iter().map(|value| 1000.0 * value).collect();
+    let found = distance(&image(1000.0, 100.0), &expected);
+    assert!(found < 1e-3, "{found}");
+}

@@ -14,6 +14,7 @@ use crate::cli::shared::paths::file_of;
 use crate::cli::shared::printed::written;
 use crate::data::{Roi, Unit, ValueScale, Volume};
 use crate::io::formats::Content as FileContent;
+use crate::io::rois::partly_outside;
 use crate::io::{check_image_unit, read_reference, read_regions, read_volume};
 use crate::measure::{Content, KnownSample};
 use crate::plan::Provenance;
@@ -85,6 +86,7 @@ pub fn run(options: &ConcentrationOptions) -> CliResult {
     }
     let image = density(&options.image)?;
     let rois = notices::printed(read_regions(&options.rois, None)?);
+    notices::print(partly_outside(&rois, &image.grid).as_slice());
     let mm_per_unit = options.mm_per_unit(&image, &rois)?;
     let contents = Contents::of(&image, &rois, mm_per_unit, options.nanomoles.is_some());
     if let Some(output) = &options.output {
@@ -146,6 +148,9 @@ impl ConcentrationOptions {
         let of_sample = other.as_ref().unwrap_or(image);
         if is_slice(of_sample) != is_slice(image) {
             return Err(CliError::arguments("--sample-image: one image is a slice, the other a volume; use two of one kind"));
+        }
+        if other.is_some() {
+            notices::print(partly_outside(std::slice::from_ref(*sample), &of_sample.grid).as_slice());
         }
         let sums = sample.mask(&of_sample.grid).sums(of_sample.as_slice());
         let factor = known.mm_per_unit(&sums, of_sample.grid.voxel_mm.iter().product()).ok_or_else(|| {

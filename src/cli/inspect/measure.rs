@@ -58,6 +58,7 @@ pub fn run(options: &MeasureOptions) -> CliResult {
     let sums: Vec<Option<RoiSums>> = masks.iter().map(|mask| Some(mask.sums(volume.as_slice()))).collect();
     let medians: Vec<Option<f64>> = masks.iter().map(|mask| measure::median(mask, volume.as_slice())).collect();
     notices::print(outside(&rois, &sums).as_slice());
+    notices::print(rois::partly_outside(&rois, &volume.grid).as_slice());
     let Some(path) = &options.csv else {
         let table = table(options, volume, &rois, (&sums, &medians)).to_string();
         print_result(format_args!("{}\n", table.trim_end()));

@@ -15,6 +15,7 @@ use crate::data::{Notice, OxygenCalibration, RelaxationRate, Unit, Volume};
 use crate::io::measurements::MeasurementWriter;
 use crate::io::nifti::{self, Spectra};
 use crate::io::{check_image_unit, read_regions, rois};
+use crate::measure::oximetry::OxygenStats;
 use crate::measure::spectrum::{LineFit, LineFitter, LineMaps, NO_LINE, line_maps};
 use crate::plan::{DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
 use crate::statistics::median;
@@ -59,6 +60,12 @@ pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
         let record = images.first().map(&record).and_then(|record| record.beside([path.as_path()]).write_beside(path));
         notices::print(record.as_slice());
     }
+    if calibration.is_some()
+        && let Some(po2) = images.last()
+    {
+        let stats = OxygenStats::of(po2.as_slice().iter().map(|&value| (value, 1.0)));
+        notices::print(stats.and_then(|stats| stats.doubt()).as_slice());
+    }
     let medians: Vec<Option<f64>> = images.iter().map(median_of).collect();
     if options.json {
         let of_map = |(name, median): (&str, &Option<f64>)| (name.to_owned(), json!(median));
@@ -75,6 +82,11 @@ pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
             written(path, format!("{}{median}", map.unit.label()));
         }
         options.csv.iter().for_each(|path| written(path, "table of the lines"));
+    }
+    if maps.counts.are_mostly_missing() {
+        notices::print(&[Notice::warning(
+            "most voxels above the mask have no line: check the shape (--line), λ and the number of iterations",
+        )]);
     }
     if maps.counts.fitted == 0 {
         notices::print(&[Notice::warning("no voxel has a line: all values of the maps are NaN")]);

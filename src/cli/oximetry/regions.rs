@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::data::{Roi, Volume};
+use crate::data::{Notice, Roi, Volume};
 use crate::measure::oximetry::{DrawnFigures, FigureDeviations, HYPOXIC_TORR, OxygenStats};
 use crate::report::{ALL_FITTED, TextTable};
 
@@ -32,6 +32,11 @@ impl Regions {
             Region { name, voxels, stats, draws: DrawnFigures::default() }
         };
         Self(all.map(region).collect())
+    }
+
+    /// Returns a warning of an implausible oxygen pressure of all fitted voxels.
+    pub fn doubt(&self) -> Option<Notice> {
+        self.0.first()?.stats?.doubt()
     }
 
     /// Measures the map of a draw of the noise.

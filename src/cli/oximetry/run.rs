@@ -51,7 +51,9 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
     let mut device = platform.voxel_fits()?;
     let fraction = options.mask_fraction;
     let mut maps = with_bar("fitting", |task| oxygen_maps(device.as_mut(), &views, &fitter, &calibration, fraction, task))??;
+    notices::print(rois::partly_outside(&rois, &maps.po2.grid).as_slice());
     let mut regions = Regions::new(&maps.po2, &rois);
+    notices::print(regions.doubt().as_slice());
     let mut po2_sd = None;
     if let (Some(acquisitions), Some(num)) = (&acquisitions, options.repeats) {
         if let Some(mut draws) = OxygenDraws::new(acquisitions, &views, &maps, (&fitter, &calibration), options.seed)? {
@@ -91,6 +93,11 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
         for (path, map) in outputs.iter().zip(maps.all()) {
             written(path, map.unit.label());
         }
+    }
+    if maps.counts.are_mostly_missing() {
+        notices::print(&[Notice::warning(
+            "most voxels above the mask have no rate: check the times, their order and the calibration",
+        )]);
     }
     if maps.counts.fitted == 0 {
         notices::print(&[Notice::warning(

@@ -6,7 +6,7 @@ use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::image_options::ImageOptions;
 use crate::cli::shared::notices;
 use crate::geometry::Grid;
-use crate::io::{FileKind, SweepFollower, follow_sweep, read_sweep_at_phase};
+use crate::io::{FileKind, SweepFollower, field_notice, follow_sweep, read_sweep_at_phase};
 use crate::plan::{Acquisition, Job, default_sweep_settings, sweep_grid};
 
 /// Returns the job of the options, the file to follow, and the expected number of projections, if it is known.
@@ -20,6 +20,11 @@ pub fn job(options: &ReconstructOptions) -> CliResult<(Job, Option<SweepFollower
             "--spectral-samples: {output} must end in .nii or .nii.gz, which has four dimensions"
         )));
     }
+    if options.spectra_path().is_none()
+        && let Some(option) = options.given.first_of(["lambda_spectral"])
+    {
+        return Err(CliError::arguments(format!("{option} goes with --spectral-samples N; leave it out")));
+    }
     let reference = options.epri.reference.as_deref();
     let phase = options.epri.phase.and_then(|PhaseChoice(degrees)| degrees);
     let (study, follower) = if options.follow {
@@ -30,6 +35,10 @@ pub fn job(options: &ReconstructOptions) -> CliResult<(Job, Option<SweepFollower
         (read_sweep_at_phase(&options.input, reference, phase)?.map(Acquisition::complete), None)
     };
     notices::print(&study.notices);
+    for source in &options.epri.sources {
+        let notice = study.measured.look(|sweep| field_notice(&source.file, &options.input, sweep));
+        notices::print(notice.as_slice());
+    }
     let (settings, num_expected) = study.measured.look(|sweep| {
         let grid = |image: &ImageOptions, _: &Grid| {
             image.grid_with(sweep.space.is_slice(), |size, voxel_mm| Ok(sweep_grid(sweep, size, voxel_mm)?))

@@ -61,7 +61,7 @@ pub struct ReconstructOptions {
     #[command(flatten)]
     pub given: Given,
 
-    /// Algorithm: mlem, osem, svrg, bsrem, or for EPRI fbp or fbp-multistage (two stages).
+    /// Algorithm: mlem, osem, svrg, bsrem, or for EPRI fbp, fbp-multistage (two stages) or tv (total variation).
     ///
     /// fbp-multistage resamples directions that are not at equal linear angles. Default: osem, or fbp.
     #[arg(long)]

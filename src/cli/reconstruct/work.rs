@@ -19,7 +19,7 @@ use crate::io::before_ending;
 use crate::io::dicom::SeriesContext;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::nifti::{self, FourthAxis};
-use crate::plan::{AUTO, BETA, ImageKind, IterationScheme, Job, Provenance, StartInfo};
+use crate::plan::{AUTO, Acquisition, BETA, ImageKind, IterationScheme, Job, Provenance, StartInfo};
 use crate::recon::{Explained, gaussian_filter};
 use crate::session::{
     Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session,
@@ -33,6 +33,8 @@ pub(in crate::cli) struct Work<'a> {
     course: IterationScheme,
     /// Expected number of projections of an EPRI acquisition, if it is known.
     num_expected: Option<usize>,
+    /// EPRI acquisition of an algorithm that iterates over all its projections.
+    acquisition: Option<Acquisition>,
     num_subsets: usize,
     rois: Vec<Roi>,
     /// Quantity of the written images.
@@ -91,6 +93,7 @@ impl<'a> Work<'a> {
             course: job.iteration_scheme(),
             // (Iterations have no number that the data give.)
             num_expected: num_expected.filter(|_| !job.iteration_scheme().by_iteration),
+            acquisition: job.data().sweep().filter(|_| job.iteration_scheme().by_iteration).cloned(),
             num_subsets: 1,
             rois,
             quantity,
@@ -320,6 +323,14 @@ impl<'a> Work<'a> {
         // The session reported values that are not finite at their beginning, and missing data at its end.
         let lacks_data = self.explained.is_some_and(Explained::lacks_data) && !self.has_race;
         if lacks_data || frame.volume.not_finite().is_some() {
+            return Done::Partial;
+        }
+        let missing = self.acquisition.as_ref().and_then(|acquisition| {
+            let [complete, expected] = acquisition.look(|sweep| Some([sweep.num_complete(), sweep.num_expected?]))?;
+            (complete < expected).then_some([complete, expected])
+        });
+        if let Some([complete, expected]) = missing {
+            err!("warning: the image holds {complete} of {expected} projections");
             return Done::Partial;
         }
         let held = self.course.number(frame.id.iteration, frame.id.subiteration);

@@ -69,6 +69,18 @@ impl Roi {
         RoiMask { voxels: voxels.into() }
     }
 
+    /// Returns the part of the ROI that lies in a grid, 0 … 1. Nothing lies beyond an axis of one voxel.
+    pub fn part_inside(&self, grid: &Grid) -> f64 {
+        let mut wide = grid.clone();
+        for axis in (0..3).filter(|&axis| grid.size[axis] > 1) {
+            wide.origin_mm[axis] -= grid.size[axis] as f64 * grid.voxel_mm[axis];
+            wide.size[axis] *= 3;
+        }
+        let [inside, whole] =
+            [grid, &wide].map(|grid| self.mask(grid).voxels.iter().map(|(_, weight)| f64::from(*weight)).sum::<f64>());
+        if whole > 0.0 { (inside / whole).min(1.0) } else { 0.0 }
+    }
+
     /// The voxels of a figure that is in some slices with a part of each.
     fn prism(
         &self,

@@ -139,6 +139,10 @@ impl SweepFollower {
         self.update_witnesses(&fresh);
         for (index, projection) in (self.num_read..).zip(fresh) {
             match check_finite(&self.records.data, &format!("projection {}", index + 1), &projection.values) {
+                Ok(()) if projection.is_zero() => update.notices.push(Notice::warning(format!(
+                    "A projection was left out: {data}: projection {} contains zeros only, it was not measured",
+                    index + 1
+                ))),
                 Ok(()) => update.projections.push(projection),
                 Err(error) => update.notices.push(Notice::warning(format!("A projection was left out: {error}"))),
             }

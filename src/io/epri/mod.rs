@@ -4,6 +4,7 @@ pub mod bes3t;
 pub mod follow;
 pub mod numpy_sweep;
 pub mod phase;
+pub mod plausibility;
 pub mod records;
 pub mod saved_sweep;
 pub mod sweep_space;

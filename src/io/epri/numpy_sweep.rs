@@ -25,14 +25,26 @@ use crate::data::{
 use crate::geometry::Vector;
 use crate::io::bytes::npy::{Array, read_array};
 use crate::io::error::{IoError, Mismatch, Unsupported};
+use crate::io::formats::ReferenceReader;
 use crate::scanner::epri::{half_circle_weights, solid_angle_weights};
+
+/// Reader of the reference spectra of such acquisitions.
+pub(in crate::io) const REFERENCE: ReferenceReader = ReferenceReader {
+    read: |path| Ok((read_spectrum(path)?, Vec::new())),
+    default_path: reference_path,
+    radicals: radical_spectra,
+    middle_mt: middle_mt,
+};
 
 /// mT in a gauss, and mT/mm in a G/cm.
 const MT: f64 = 0.1;
 const MT_PER_MM: f64 = 0.01;
 
-/// Largest deviation of an even axis, in steps: 32-bit floats of a field of 400 G in steps of 0.01 G.
+/// Largest deviation of an even axis, in steps: fields with a few decimals.
 const UNEVEN: f64 = 0.02;
+
+/// The same of an axis that single precision resolves hardly, as 3400 G in steps of 0.002 G.
+const MOST_UNEVEN: f64 = 0.25;
 
 /// Largest difference of gradients of one size.
 const SAME_GRADIENT: f64 = 1e-3;
@@ -212,6 +224,13 @@ pub fn radical_spectra(path: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
+/// Returns the field of the middle sample, ⌊n/2⌋, of projections or of a spectrum, mT; `None` if the set has no field.
+pub fn middle_mt(path: &Path) -> Option<f64> {
+    let set = Set::of(path, PROJECTIONS).ok().or_else(|| Set::of_spectrum(path))?;
+    let fields = read_array(&set.file("-B")).ok()?.values;
+    fields.get(fields.len() / 2).map(|&field| f64::from(field) * MT)
+}
+
 /// Reads vectors of x, y, z, one per projection; returns them and the number of their coordinates (with two, z is 0).
 fn vectors(path: &Path, num_projections: usize) -> Result<(Vec<Direction>, usize), IoError> {
     let mut array = read_array(path)?;
@@ -252,7 +271,10 @@ fn axis(path: &Path, num_points: usize) -> Result<[f64; 2], IoError> {
     let (first, last) = (values.first().copied().unwrap_or_default(), values.last().copied().unwrap_or_default());
     let (first, last) = (f64::from(first), f64::from(last));
     let step = (last - first) / (num_points as f64 - 1.0);
-    let even = |(k, value): (usize, &f32)| (f64::from(*value) - (first + k as f64 * step)).abs() <= UNEVEN * step;
+    // Single precision of a high field may be coarser than that.
+    let rounding = f64::from(f32::EPSILON) * first.abs().max(last.abs());
+    let tolerance = (UNEVEN * step).max(rounding.min(MOST_UNEVEN * step));
+    let even = |(k, value): (usize, &f32)| (f64::from(*value) - (first + k as f64 * step)).abs() <= tolerance;
     if step > 0.0 && values.iter().enumerate().all(even) {
         Ok([first, step])
     } else {
@@ -286,6 +308,9 @@ fn weights(
     check_finite(&path, "the weights", &array.values)?;
     match array.values.iter().position(|&weight| weight < 0.0) {
         Some(index) => Err(IoError::unsupported(&path, Unsupported::NegativeWeight(index + 1))),
+        None if measured.iter().all(|&(index, _)| array.values[index] == 0.0) => {
+            Err(IoError::unsupported(&path, Unsupported::NoWeight))
+        }
         None => Ok(measured.iter().map(|&(index, _)| f64::from(array.values[index])).collect()),
     }
 }

@@ -242,7 +242,10 @@ pub enum Unsupported {
     #[error("it holds {} × {} numbers where {} are expected, one per sample", .0[0], .0[1], .1)]
     AxisLength([usize; 2], usize),
     /// An axis that is not even.
-    #[error("it is not an axis of evenly spaced, growing values")]
+    #[error(
+        "it is not an axis of evenly spaced, growing values; reverse a falling axis together with the projections, interpolate projections at \
+         uneven values"
+    )]
     UnevenAxis,
     /// Weights of another number than the projections.
     #[error("it holds {} weights for {} projections", .0.found, .0.expected)]
@@ -250,6 +253,9 @@ pub enum Unsupported {
     /// A negative weight, by its number.
     #[error("weight {0} is negative")]
     NegativeWeight(usize),
+    /// Weights that are all 0.
+    #[error("all weights are 0; expected some above 0")]
+    NoWeight,
 
     // Bruker BES3T.
     /// A file that does not begin as a descriptor.

@@ -42,12 +42,16 @@ use serde::{Deserialize, Serialize};
 pub use super::roi_entry::RoiEntry;
 use super::toml_text::{check_version, parse};
 use crate::data::{Notice, Roi, RoiRole};
+use crate::geometry::Grid;
 use crate::io::bytes::{read_text, write_whole};
 use crate::io::error::{Excess, IoError, RoiProblem};
 
 /// Version of the format that is written; older ones are read.
 const VERSION: u32 = 2;
 const VERSIONS: [u32; 2] = [1, VERSION];
+
+/// Part of a region inside the image that counts as all of it.
+const MOST_INSIDE: f64 = 0.999;
 
 /// Largest file that is read: parsed text takes about a hundred times its size.
 const MAX_BYTES: u64 = 2 << 20;
@@ -79,6 +83,19 @@ pub fn notice(rois: &[Roi]) -> Option<Notice> {
         Notice::warning(format!(
             "hot ROI without a true activity ratio ('activity_ratio'): {names}; contrast recovery needs the ratio"
         ))
+    })
+}
+
+/// Returns the notice on regions that the image contains in part.
+pub fn partly_outside(rois: &[Roi], grid: &Grid) -> Option<Notice> {
+    let parts = rois.iter().map(|roi| (&roi.name, roi.part_inside(grid)));
+    let names: Vec<String> = parts
+        .filter(|(_, part)| (f64::EPSILON..MOST_INSIDE).contains(part))
+        .map(|(name, part)| format!("'{name}' ({:.0} % inside)", 100.0 * part))
+        .collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        Notice::warning(format!("partly outside the image: {names}; figures are of the part inside, and amounts too small"))
     })
 }
 

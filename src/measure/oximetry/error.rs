@@ -40,6 +40,9 @@ pub enum OximetryError {
     /// Images of different sizes.
     #[error("image {0} has another number of voxels than the first one")]
     Sizes(usize),
+    /// An image of zeros, by its number.
+    #[error("image {0} is zero in all voxels: it was not measured; leave it and its time out")]
+    ZeroImage(usize),
     /// No voxel above the mask's limit.
     #[error("no voxel of the image at {time_us} µs is above 0, so that there is no mask")]
     EmptyMask {

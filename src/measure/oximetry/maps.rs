@@ -71,7 +71,7 @@ impl OxygenMaps {
 /// fullest image ([`RateFitter::fullest`]) are masked. `device` computes the fits; `task` counts voxels.
 ///
 /// # Errors
-/// Another number of images than of times, images of different sizes, no voxel above 0, stopped, device failure.
+/// Another number of images than of times, images of different sizes or of zeros, no voxel above 0, stopped, device failure.
 pub fn oxygen_maps(
     device: &mut dyn VoxelFits,
     images: &[&Volume],
@@ -84,6 +84,10 @@ pub fn oxygen_maps(
     let grid = &images[0].grid;
     if let Some(index) = images.iter().position(|image| image.grid.size != grid.size) {
         return Err(OximetryError::Sizes(index + 1));
+    }
+    let is_zero = |image: &&Volume| image.as_slice().iter().all(|value| *value == 0.0);
+    if let Some(index) = images.iter().position(is_zero) {
+        return Err(OximetryError::ZeroImage(index + 1));
     }
     let fullest = images[fitter.fullest()];
     let (_, largest) = fullest.range();
@@ -166,6 +170,9 @@ mod tests {
         let (good, other) = (images(&[(1.0, 0.3)]), images(&[(1.0, 0.3), (1.0, 0.3)]));
         assert_eq!(of(&good[..4], 0.1), OximetryError::NumImages { num_images: 4, num_times: 5 });
         assert_eq!(of(&[&good[..4], &other[4..]].concat(), 0.1), OximetryError::Sizes(5));
+        let mut zero = images(&[(1.0, 0.3)]);
+        zero[1].as_mut_slice().fill(0.0);
+        assert_eq!(of(&zero, 0.1), OximetryError::ZeroImage(2));
         assert_eq!(of(&images(&[(-1.0, 0.3)]), 0.1), OximetryError::EmptyMask { time_us: 25.0 });
     }
 }

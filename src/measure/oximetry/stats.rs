@@ -1,9 +1,13 @@
 //! Figures of the oxygen in a region: median, mean, standard deviation, hypoxic fraction.
 
 use super::super::roi_stats::MapStats;
+use crate::data::Notice;
 
 /// Oxygen pressure up to which a voxel counts as hypoxic, torr.
 pub const HYPOXIC_TORR: f64 = 10.0;
+
+/// Range of a plausible median, torr: noise about 0 to pure oxygen.
+const PLAUSIBLE_TORR: std::ops::RangeInclusive<f64> = -10.0..=760.0;
 
 /// Oxygen of a region.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -29,6 +33,19 @@ impl OxygenStats {
         let hypoxic_fraction = sum(&mut voxels.iter().filter(is_hypoxic)) / sum(&mut voxels.iter());
         let MapStats { num_voxels, mean, median, sd } = MapStats::of(voxels)?;
         Some(Self { num_voxels, median_torr: median, mean_torr: mean, sd_torr: sd, hypoxic_fraction })
+    }
+
+    /// Returns a warning of a median that no tissue has, as times or widths in another unit give it.
+    pub fn doubt(&self) -> Option<Notice> {
+        let median = self.median_torr;
+        (!PLAUSIBLE_TORR.contains(&median)).then(|| {
+            Notice::warning(format!(
+                "the median of pO2 is {median:.4} torr, expected {} to {} torr: check the calibration, and the times (µs) or \
+                 widths (mT)",
+                PLAUSIBLE_TORR.start(),
+                PLAUSIBLE_TORR.end()
+            ))
+        })
     }
 }
 

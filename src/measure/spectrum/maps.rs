@@ -71,7 +71,8 @@ pub fn line_maps<V: AsRef<Volume> + Sync>(
     let height = |voxel: usize| {
         let values = slices.iter().map(|sample| sample[voxel]);
         let (low, high) = values.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        f64::from(high - low)
+        // (Without a finite value it is not below the mask either.)
+        if low > high { f64::NAN } else { f64::from(high - low) }
     };
     let largest = (0..grid.num_voxels()).map(height).filter(|height| height.is_finite()).fold(0.0, f64::max);
     if largest <= 0.0 {
@@ -84,7 +85,8 @@ pub fn line_maps<V: AsRef<Volume> + Sync>(
         let mut values = vec![0.0; slices.len()];
         for (index, fit) in fits.iter_mut().enumerate() {
             let voxel = chunk * CHUNK + index;
-            if height(voxel) >= mask_fraction * largest {
+            let height = height(voxel);
+            if height.is_nan() || height >= mask_fraction * largest {
                 values.iter_mut().zip(&slices).for_each(|(value, sample)| *value = f64::from(sample[voxel]));
                 *fit = fitter.fit(&values).map_err(Some);
             }
@@ -106,15 +108,15 @@ mod tests {
     #[test]
     fn voxels_without_a_line_are_nan_and_counted_by_cause() {
         let axis = FieldAxis { first_mt: -1.0, step_mt: 0.1, num_samples: 20 };
-        let grid = Grid::centred([4, 1, 1], [1.0; 3]).unwrap();
+        let grid = Grid::centred([5, 1, 1], [1.0; 3]).unwrap();
         let sample = |index: usize| {
             let line = |width| lorentzian_derivative(axis.field_mt(index) - 0.2, width) as f32;
-            let values = vec![line(0.3), 2.0 * line(0.4), 0.01 * line(0.3), -line(0.3)];
+            let values = vec![line(0.3), 2.0 * line(0.4), 0.01 * line(0.3), -line(0.3), f32::NAN];
             Arc::new(Volume::from_vec(grid.clone(), values, Unit::Arbitrary).unwrap())
         };
         let samples: Vec<Arc<Volume>> = (0..20).map(sample).collect();
         let maps = line_maps(&samples, axis, &LineFitter::new(Line::Lorentzian, axis), 0.15, &Task::new()).unwrap();
-        assert_eq!(maps.counts, FitCounts { fitted: 2, below_mask: 1, out_of_range: 1, ..FitCounts::default() });
+        assert_eq!(maps.counts, FitCounts { fitted: 2, below_mask: 1, not_finite: 1, out_of_range: 1, ..FitCounts::default() });
         let widths = maps.map(Unit::Millitesla, |fit| fit.width_mt);
         assert!((widths.as_slice()[0] - 0.3).abs() < 1e-4 && (widths.as_slice()[1] - 0.4).abs() < 1e-4, "{widths:?}");
         assert!(widths.as_slice()[2].is_nan() && widths.as_slice()[3].is_nan());

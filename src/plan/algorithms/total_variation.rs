@@ -13,8 +13,9 @@ pub static LAMBDA: Parameter = Parameter {
     key: "lambda",
     label: "Strength λ",
     help: "Strength of total variation: larger is smoother, in pieces of one value",
-    details: "As PyEPRI normalises it, for any number of projections and any size of the spectrum. With a spectrum in each voxel: thousandths \
-              of the largest value of the backprojection. Try powers of ten. Default: 1.",
+    details: "As PyEPRI normalises it, for any number of projections. It grows with the values of spectra: samples 1000 times as large need \
+              1000 times the λ. With a spectrum in each voxel: thousandths of the largest value of the backprojection. Try powers of ten. \
+              Default: 1.",
     kind: Kind::Number { min: 1e-12, max: 1e12, unit: "", default: Some(1.0), usual: 1.0, absent: "none", found: None },
     is_for: |_| true,
     needs: None,

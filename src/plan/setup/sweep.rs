@@ -43,6 +43,7 @@ pub(in crate::plan) fn prepare_on(
         FbpMethod::Two => at_equal_angles(sweep, task)?,
     };
     notices.extend(notice);
+    notices.extend(beyond(&settings.grid, sweep.extent_mm()));
     let fbp_settings = fbp_settings(&settings.parameters);
     if stages == FbpMethod::Two && fbp_settings.filter.interpolation == Interpolation::Nearest {
         notices.push(Notice::warning(
@@ -65,6 +66,15 @@ pub(in crate::plan) fn prepare_on(
     };
     let prepared = Prepared::new(job, algorithm, names, Accumulation::Deterministic, &needs, None);
     Ok(Prepared { notices, num_taken, ..prepared })
+}
+
+/// Warns of an image beyond the samples of the projections.
+fn beyond(grid: &Grid, extent_mm: f64) -> Option<Notice> {
+    let widest_mm = variation::width_beyond(grid, extent_mm)?;
+    Some(Notice::warning(format!(
+        "the image is {widest_mm:.1} mm wide and the samples of a projection cover {extent_mm:.1} mm: voxels outside lack a part of the \
+         projections, and their values are wrong. Choose a smaller image"
+    )))
 }
 
 /// Returns the program that is asked for, unless something does not go together.

@@ -1,7 +1,9 @@
 //! Settings and an EPRI sweep become a reconstruction with total variation on a device.
 
+use std::sync::Arc;
+
 use super::prepared::Prepared;
-use crate::data::{Notice, Projection, Sweep};
+use crate::data::{Notice, Sweep, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, NonuniformTransform, SpectralConvolution, kernel_size, num_spectral_frequencies};
 use crate::plan::algorithms::total_variation::tv_settings;
@@ -14,10 +16,12 @@ use crate::plan::job::settings::RunSettings;
 use crate::plan::platform::Platform;
 use crate::plan::platform::open::choose_device;
 use crate::plan::problem::SetupProblem;
-use crate::recon::{DataProblem, ReconError, SettingsProblem, SpectrumSettings, TvImages, check_experiments, num_axes};
+use crate::recon::{
+    DataProblem, ReconError, SettingsProblem, SpectrumSettings, SweepModel, TvImages, check_experiments, num_axes,
+};
 
-/// Signal at the ends of a field sweep, of the largest, that is reported.
-const MAX_AT_ENDS: f32 = 0.1;
+/// Similarity of two spectra that is reported.
+const MAX_SIMILARITY: f64 = 0.99;
 
 /// Name of its operator, for people.
 const OPERATOR: &str = "frequencies";
@@ -35,11 +39,9 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, acquisition: &Acquisit
     let (radicals, experiments, tv) = (&settings.radicals, &settings.experiments, tv_settings(&settings.parameters));
     let algorithm = platform.total_variation(&sweep, radicals, experiments, &settings.grid, tv, images)?;
     let prepared = Prepared::new(job, algorithm, names, Accumulation::Deterministic, &needs, None);
-    let extent_mm = settings.experiments.iter().map(|experiment| experiment.sweep.extent_mm()).fold(sweep.extent_mm(), f64::min);
+    let extent_mm = experiments.iter().map(|experiment| experiment.sweep.extent_mm()).fold(sweep.extent_mm(), f64::min);
     notices.extend(folded(&settings.grid, extent_mm, settings.mask.is_some()));
-    if tv.spectrum.is_some() {
-        notices.extend(cut_off(&sweep));
-    }
+    notices.extend(inseparable(&sweep, settings)?);
     Ok(Prepared { notices, num_taken: sweep.num_complete(), ..prepared })
 }
 
@@ -57,43 +59,48 @@ pub(super) fn forecast_on(
     Ok(Forecast::of(&needs, text_of(&*platform)))
 }
 
-/// Warns of an image beyond the samples of the projections, which the model continues periodically.
-fn folded(grid: &Grid, extent_mm: f64, has_mask: bool) -> Option<Notice> {
-    let widest_mm =
-        (0..3).filter(|axis| grid.size[*axis] > 1).map(|axis| grid.size[axis] as f64 * grid.voxel_mm[axis]).fold(0.0, f64::max);
-    (widest_mm > 1.001 * extent_mm && !has_mask).then(|| {
+/// Warns of radicals whose spectra differ by a factor only: their images are the halves of one. (Of several acquisitions, other factors in
+/// each of them separate such radicals.)
+fn inseparable(sweep: &Sweep, settings: &RunSettings) -> Result<Option<Notice>, ReconError> {
+    if settings.radicals.is_empty() || !settings.experiments.is_empty() {
+        return Ok(None);
+    }
+    let tolerance = tv_settings(&settings.parameters).transform_tolerance;
+    let model = SweepModel::new(&sweep.without_projections(), &settings.radicals, &settings.grid, tolerance)?;
+    let text = |([m, j], similarity): ([usize; 2], f64)| {
         Notice::warning(format!(
-            "the image is {widest_mm:.1} mm wide and the samples of a projection cover {extent_mm:.1} mm: signal from farther away is folded back \
-             (aliasing). Choose a smaller image, or a mask"
+            "the spectra of {} and {} are equal to {:.2} %: they do not separate these radicals. Check the files",
+            settings.radicals[m].name,
+            settings.radicals[j].name,
+            100.0 * similarity
         ))
-    })
+    };
+    Ok(model.most_similar().filter(|(_, similarity)| *similarity > MAX_SIMILARITY).map(text))
 }
 
-/// Warns of projections that have signal at the ends of the field sweep: it is folded back to the other end.
-fn cut_off(sweep: &Sweep) -> Option<Notice> {
-    let size = |values: &[f32]| values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
-    let largest = sweep.projections.iter().map(|projection| size(&projection.values)).fold(0.0, f32::max);
-    let num = sweep.num_points.div_ceil(50);
-    let ends = |projection: &Projection| {
-        let values = &projection.values;
-        // (The mean of a few samples: noise is no signal.)
-        let mean = |part: &[f32]| part.iter().sum::<f32>().abs() / part.len() as f32;
-        mean(&values[..num]).max(mean(&values[values.len() - num..]))
-    };
-    let at_ends = sweep.projections.iter().map(ends).fold(0.0, f32::max);
-    (at_ends > MAX_AT_ENDS * largest).then(|| {
-        Notice::warning(format!(
-            "a projection has {:.0} % of the largest signal at an end of the field sweep: the sweep is too narrow for the gradient, and signal \
-             beyond it is folded back (aliasing). Measure a wider sweep or a smaller gradient",
-            100.0 * at_ends / largest
-        ))
-    })
+/// Returns the largest width of an image beyond the extent of the projections, mm, which a sampled object does not need.
+pub(super) fn width_beyond(grid: &Grid, extent_mm: f64) -> Option<f64> {
+    let widths = (0..3).filter(|axis| grid.size[*axis] > 1).map(|axis| grid.size[axis] as f64 * grid.voxel_mm[axis]);
+    Some(widths.fold(0.0, f64::max)).filter(|widest_mm| *widest_mm > 1.001 * extent_mm)
+}
+
+/// Warns of an image beyond the samples of the projections, which the model continues periodically.
+fn folded(grid: &Grid, extent_mm: f64, has_mask: bool) -> Option<Notice> {
+    let widest_mm = width_beyond(grid, extent_mm).filter(|_| !has_mask)?;
+    Some(Notice::warning(format!(
+        "the image is {widest_mm:.1} mm wide and the samples of a projection cover {extent_mm:.1} mm: signal from farther away is folded back \
+         (aliasing). Choose a smaller image, or a mask"
+    )))
 }
 
 fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupError> {
     let num_slices = settings.grid.size[2];
     if acquisition.look(|sweep| sweep.space).is_slice() && num_slices != 1 {
         return Err(SetupProblem::NumSlices(num_slices).into());
+    }
+    let num_axes = if acquisition.look(|sweep| sweep.space).is_slice() { 2 } else { 3 };
+    if let Some(axis) = (0..num_axes).find(|&axis| settings.grid.size[axis] == 1) {
+        return Err(SetupProblem::FlatImage(["x", "y", "z"][axis]).into());
     }
     if acquisition.is_over() && acquisition.num_complete() == 0 {
         return Err(SetupProblem::NoProjections.into());
@@ -121,13 +128,13 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
             return Err(ReconError::from(DataProblem::OneGradientSize).into());
         }
     }
-    let images = [&settings.init, &settings.mask].into_iter().flatten();
-    match images.map(|image| &image.grid).find(|grid| !grid.same_as(&settings.grid)) {
-        Some(found) => {
-            Err(SetupProblem::StartImage { found: Box::new(found.clone()), expected: Box::new(settings.grid.clone()) }.into())
-        }
-        None => Ok(()),
-    }
+    let other = |image: &Option<Arc<Volume>>| {
+        let found = image.as_ref().map(|image| &image.grid).filter(|grid| !grid.same_as(&settings.grid))?;
+        Some((Box::new(found.clone()), Box::new(settings.grid.clone())))
+    };
+    let of_start = other(&settings.init).map(|(found, expected)| SetupProblem::StartImage { found, expected });
+    let of_mask = other(&settings.mask).map(|(found, expected)| SetupProblem::Mask { found, expected });
+    of_start.or(of_mask).map_or(Ok(()), |problem| Err(problem.into()))
 }
 
 /// Returns the memory of a run: four images, the field of vectors, volumes on their way to the screen, the convolution with its half

@@ -31,6 +31,9 @@ use crate::task::Task;
 /// Part that L is above the eigenvalue of the power iteration, which comes from below.
 const MARGIN: f64 = 1.05;
 
+/// Smallest integral of A*s that it is scaled by, of the integral of |A*s|.
+const MIN_INTEGRAL: f64 = 0.01;
+
 /// Most steps of the power iteration.
 const MAX_POWERS: usize = 1000;
 
@@ -235,7 +238,9 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
                     .collect::<Vec<_>>(),
             ),
         };
-        let lipschitz = MARGIN * self.largest_eigenvalue(&mut coupling, start.clone(), task)?;
+        // (An image of zeros has no direction.)
+        let seed = if start.iter().all(|value| *value == 0.0) { single(&known.of_data) } else { Arc::clone(&start) };
+        let lipschitz = MARGIN * self.largest_eigenvalue(&mut coupling, seed, task)?;
         let arrays = match self.arrays.take() {
             Some(arrays) => Arrays { of_data, coupling, lipschitz, ..arrays },
             None => {
@@ -351,10 +356,10 @@ fn weights(grid: &Grid) -> [f32; 3] {
     std::array::from_fn(|axis| if grid.size[axis] > 1 { (edge / grid.voxel_mm[axis]) as f32 } else { 0.0 })
 }
 
-/// Returns A*s with the integral 1, as PyEPRI begins.
+/// Returns A*s with the integral 1, as PyEPRI begins; 0 if A*s has hardly an integral, as of a few derivatives.
 fn start_image(of_data: &[f64], grid: &Grid, is_positive: bool) -> Vec<f64> {
-    let integral = voxel_volume(grid) * of_data.iter().sum::<f64>();
-    let scale = if integral == 0.0 { 0.0 } else { 1.0 / integral };
+    let [sum, sizes] = of_data.iter().fold([0.0; 2], |[sum, sizes], value| [sum + value, sizes + value.abs()]);
+    let scale = if sum.abs() > MIN_INTEGRAL * sizes { 1.0 / (voxel_volume(grid) * sum) } else { 0.0 };
     of_data.iter().map(|value| if is_positive { (scale * value).max(0.0) } else { scale * value }).collect()
 }
 

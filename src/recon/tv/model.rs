@@ -97,6 +97,18 @@ impl SweepModel {
         self.spectra.len()
     }
 
+    /// Returns the two radicals with the most similar spectra, and their similarity |Σ H_m* H_j| / (‖H_m‖ ‖H_j‖): 1 of spectra that differ
+    /// by a factor only.
+    pub fn most_similar(&self) -> Option<([usize; 2], f64)> {
+        let product = |m: usize, j: usize| {
+            let pairs = self.spectra[m].iter().zip(&self.spectra[j]);
+            pairs.map(|(a, b)| a.conj() * b).sum::<Complex<f64>>().norm()
+        };
+        let pairs = (0..self.spectra.len()).flat_map(|j| (0..j).map(move |m| [m, j]));
+        let of_pair = |[m, j]: [usize; 2]| ([m, j], product(m, j) / (product(m, m) * product(j, j)).sqrt());
+        pairs.map(of_pair).max_by(|(_, a), (_, b)| a.total_cmp(b))
+    }
+
     /// exp(−iξ n·x) at the voxel ⌊n/2⌋, which the transforms count from.
     fn phase(&self, (index, alpha): (usize, usize)) -> Complex<f64> {
         let middle = self.grid.mm_from_voxel(self.grid.size.map(|n| (n / 2) as f64));

@@ -32,7 +32,7 @@ pub struct Gradients {
 impl Gradients {
     /// Reads the gradients of a descriptor.
     pub fn from_descriptor(descriptor: &Descriptor) -> Result<Self, IoError> {
-        let size_g_per_cm = descriptor.number("SPL", "GRAD")?;
+        let size_g_per_cm = descriptor.number_in("G/cm", "SPL", "GRAD")?;
         if size_g_per_cm <= 0.0 {
             let expected = "a positive number of G/cm; without a gradient there are no projections";
             return Err(descriptor.invalid("GRAD", &size_g_per_cm.to_string(), expected));
@@ -40,7 +40,7 @@ impl Gradients {
         if descriptor.text(DEVICE, "NrOfPsi").is_some_and(|text| text != "1") {
             return Err(IoError::unsupported(&descriptor.path, Unsupported::SpectralSpatial));
         }
-        let first = descriptor.number(DEVICE, "FirstAlpha")?;
+        let first = descriptor.number_in("deg", DEVICE, "FirstAlpha")?;
         let num_angles = descriptor.count(DEVICE, "NrOfAlpha")?;
         if num_angles > MAX_ANGLES {
             return Err(descriptor.invalid("NrOfAlpha", &num_angles.to_string(), format!("at most {MAX_ANGLES}")));

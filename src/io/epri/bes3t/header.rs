@@ -56,6 +56,15 @@ impl Descriptor {
         number.filter(|number: &f64| number.is_finite()).ok_or_else(|| self.invalid(key, text, "a number"))
     }
 
+    /// Returns a finite number in a unit, which may be missing; another unit is refused.
+    pub fn number_in(&self, unit: &str, section: &str, key: &str) -> Result<f64, IoError> {
+        let text = self.required(section, key)?;
+        match text.split_whitespace().nth(1) {
+            Some(other) if other != unit => Err(self.invalid(key, text, format!("a number in {unit}"))),
+            _ => self.number(section, key),
+        }
+    }
+
     /// Returns a count of at least 1.
     pub fn count(&self, section: &str, key: &str) -> Result<usize, IoError> {
         let text = self.required(section, key)?;

@@ -13,7 +13,12 @@ use super::records::{Kind, Planned, Records, check_finite};
 use crate::data::{Notice, Phase, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata};
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType};
 use crate::io::error::{IoError, Unsupported};
+use crate::io::formats::ReferenceReader;
 use crate::io::notice;
+
+/// Reader of the reference spectra of such acquisitions.
+pub(in crate::io) const REFERENCE: ReferenceReader =
+    ReferenceReader { read: read_spectrum, default_path: reference_path, radicals: |_| Vec::new(), middle_mt: middle_mt };
 
 /// Most samples of a spectrum and most spectra.
 const MAX_COUNT: usize = 1 << 24;
@@ -109,21 +114,33 @@ fn number_format(descriptor: &Descriptor, notices: &mut Vec<Notice>) -> Result<N
     Ok(NumberFormat { number_type, byte_order, scale: 1.0, intercept: 0.0 })
 }
 
+/// Returns the unit of the field axis; G if it has none.
+fn mt_per_unit(descriptor: &Descriptor) -> Result<f64, IoError> {
+    match descriptor.text("DESC", "XUNI") {
+        None | Some("G") => Ok(0.1),
+        Some("mT") => Ok(1.0),
+        Some("T") => Ok(1000.0),
+        Some(other) => Err(descriptor.invalid("XUNI", other, "a unit of the magnetic field: G, mT or T")),
+    }
+}
+
+/// Returns the field of the middle sample, ⌊n/2⌋, mT; `None` if the descriptor does not have it.
+pub fn middle_mt(path: &Path) -> Option<f64> {
+    let descriptor = Descriptor::read(&descriptor_file(path)).ok()?;
+    let num_points = descriptor.count("DESC", "XPTS").ok()?;
+    let [first, width] = ["XMIN", "XWID"].map(|key| descriptor.number("DESC", key).ok());
+    Some(mt_per_unit(&descriptor).ok()? * (first? + width? * (num_points / 2) as f64 / (num_points - 1) as f64))
+}
+
 /// Returns the distance of samples along the field axis.
 fn field_step_mt(descriptor: &Descriptor, num_points: usize, notices: &mut Vec<Notice>) -> Result<f64, IoError> {
     if let Some(other) = descriptor.text("DESC", "XTYP").filter(|&kind| kind != "IDX") {
         return Err(descriptor.invalid("XTYP", other, "IDX (evenly spaced samples)"));
     }
-    let mt_per_unit = match descriptor.text("DESC", "XUNI") {
-        Some("G") => 0.1,
-        Some("mT") => 1.0,
-        Some("T") => 1000.0,
-        Some(other) => return Err(descriptor.invalid("XUNI", other, "a unit of the magnetic field: G, mT or T")),
-        None => {
-            notices.push(notice::warning(&descriptor.path, "the field axis has no unit (XUNI); G is assumed"));
-            0.1
-        }
-    };
+    let mt_per_unit = mt_per_unit(descriptor)?;
+    if descriptor.text("DESC", "XUNI").is_none() {
+        notices.push(notice::warning(&descriptor.path, "the field axis has no unit (XUNI); G is assumed"));
+    }
     let width = descriptor.number("DESC", "XWID")?;
     let step_mt = mt_per_unit * width / (num_points - 1) as f64;
     if step_mt > 0.0 { Ok(step_mt) } else { Err(descriptor.invalid("XWID", &width.to_string(), "a positive width")) }
