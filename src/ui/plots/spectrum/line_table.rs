@@ -90,7 +90,7 @@ fn numbers_ui(name: &str, figures: &LineFigures, quantities: &[(&str, Unit)], ui
         let unit = if *unit == Unit::Arbitrary { String::new() } else { format!(" {}", unit.label()) };
         let response = ui.label(&text);
         plot::name(&response, &format!("{} of {name}: {text}{unit}", head(quantity).0));
-        ui.label(format::value(median));
+        ui.label(rounded(median, sd.unwrap_or(f64::NAN)));
     }
     ui.label(format::count(figures.counts.fitted as f64));
     let causes: Vec<String> =
@@ -103,11 +103,23 @@ fn numbers_ui(name: &str, figures: &LineFigures, quantities: &[(&str, Unit)], ui
 
 /// Returns a value with its standard deviation, to the digits of the latter.
 pub(super) fn with_sd(value: f64, sd: f64) -> String {
-    if !(sd.is_finite() && sd > 0.0) {
-        return format::value(value);
+    match decimals(sd) {
+        Some(decimals) => format!("{} ± {sd:.decimals$}", rounded(value, sd)),
+        None => format::value(value),
     }
-    let decimals = (1 - sd.log10().floor() as i32).clamp(0, 6) as usize;
-    format!("{value:.decimals$} ± {sd:.decimals$}")
+}
+
+/// Returns a value to the digits of its standard deviation.
+fn rounded(value: f64, sd: f64) -> String {
+    let Some(decimals) = decimals(sd) else { return format::value(value) };
+    let text = format!("{value:.decimals$}");
+    // 0 has no sign.
+    if text.parse() == Ok(0.0) { text.trim_start_matches('-').to_owned() } else { text }
+}
+
+/// Returns the decimals of a standard deviation; `None` where it is unknown.
+fn decimals(sd: f64) -> Option<usize> {
+    (sd.is_finite() && sd > 0.0).then(|| (1 - sd.log10().floor() as i32).clamp(0, 6) as usize)
 }
 
 #[cfg(test)]
@@ -119,5 +131,6 @@ mod tests {
         assert_eq!(with_sd(0.123456, 0.00346), "0.1235 ± 0.0035");
         assert_eq!(with_sd(1234.6, 67.0), "1235 ± 67");
         assert_eq!(with_sd(0.25, f64::NAN), "0.2500");
+        assert_eq!([with_sd(-2e-6, 0.14), rounded(-0.2, 0.14)], ["0.00 ± 0.14", "-0.20"]);
     }
 }

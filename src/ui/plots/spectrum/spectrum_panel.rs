@@ -21,7 +21,7 @@ use crate::ui::widgets::plot::{self, curve, key_ui, plot};
 use crate::ui::widgets::theme;
 
 /// Width of the figures, points.
-const FIGURES_WIDTH: f32 = 560.0;
+const FIGURES_WIDTH: f32 = 680.0;
 
 /// Points of the drawn line between two samples of a spectrum.
 const POINTS_PER_SAMPLE: usize = 8;
