@@ -61,4 +61,6 @@ pub use own::{
 };
 pub use petric::{BACKGROUND_REGION, PetricFolder, WHOLE_OBJECT, petric_regions};
 pub use study::{Correction, read_image_study, read_oximetry_study, read_pair_study, read_study};
-pub use sweep::{field_notice, follow_sweep, radical_spectra, read_reference, read_sweep, read_sweep_at_phase, write_sweep};
+pub use sweep::{
+    ReferenceChoice, field_notice, follow_sweep, radical_spectra, read_reference, read_sweep, read_sweep_at_phase, write_sweep,
+};

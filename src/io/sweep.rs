@@ -20,12 +20,33 @@ pub fn read_sweep(path: &Path, reference: Option<&Path>) -> Result<Study<Sweep>,
     read_sweep_at_phase(path, reference, None)
 }
 
+/// The reference spectrum of a continuous-wave acquisition.
+#[derive(Clone, Copy, Debug)]
+pub enum ReferenceChoice<'a> {
+    /// That in the folder of the projections, if there is one.
+    Beside,
+    /// That of a file.
+    File(&'a Path),
+    /// None: spectra of radicals take its place.
+    OfRadicals,
+}
+
+impl<'a> From<Option<&'a Path>> for ReferenceChoice<'a> {
+    fn from(file: Option<&'a Path>) -> Self {
+        file.map_or(Self::Beside, Self::File)
+    }
+}
+
 /// Reads an acquisition with a phase, in degrees, by which complex projections (BES3T) are turned back; `None` = the phase of
 /// their values. A complex reference spectrum always has its own.
 ///
 /// # Errors
 /// As [`read_sweep`]; a phase for real values.
-pub fn read_sweep_at_phase(path: &Path, reference: Option<&Path>, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
+pub fn read_sweep_at_phase<'a>(
+    path: &Path,
+    reference: impl Into<ReferenceChoice<'a>>,
+    phase: Option<f64>,
+) -> Result<Study<Sweep>, IoError> {
     let mut study = match Format::of(path).map(|format| &format.reader) {
         Some(Reader::Sweep(reader)) => (reader.projections)(path, phase)?,
         _ => return Err(unsupported_format(path, Content::Sweep, Access::Read)),
@@ -35,7 +56,7 @@ pub fn read_sweep_at_phase(path: &Path, reference: Option<&Path>, phase: Option<
     study.notices.extend(plausibility::cut_off(&study.measured));
     study.notices.extend(plausibility::extent(&study.measured));
     study.notices.extend(plausibility::gap(&study.measured));
-    attach_reference(&mut study, path, reference)?;
+    attach_reference(&mut study, path, reference.into())?;
     Ok(study)
 }
 
@@ -44,14 +65,17 @@ pub fn read_sweep_at_phase(path: &Path, reference: Option<&Path>, phase: Option<
 ///
 /// # Errors
 /// The header does not read, another format, an unusable requested reference.
-pub fn follow_sweep(path: &Path, reference: Option<&Path>) -> Result<(Study<Sweep>, SweepFollower), IoError> {
+pub fn follow_sweep<'a>(
+    path: &Path,
+    reference: impl Into<ReferenceChoice<'a>>,
+) -> Result<(Study<Sweep>, SweepFollower), IoError> {
     let followed = match Format::of(path).map(|format| &format.reader) {
         Some(Reader::Sweep(reader)) => reader.header,
         _ => None,
     };
     let read_header = followed.ok_or_else(|| IoError::unsupported(path, Unsupported::NotFollowed))?;
     let (mut study, follower) = SweepFollower::new(path, read_header)?;
-    attach_reference(&mut study, path, reference)?;
+    attach_reference(&mut study, path, reference.into())?;
     Ok((study, follower))
 }
 
@@ -113,21 +137,22 @@ pub fn write_sweep(path: &Path, study: &Study<Sweep>) -> Result<(), IoError> {
 }
 
 /// Gives a continuous-wave sweep its reference spectrum, and notes where everything came from.
-fn attach_reference(study: &mut Study<Sweep>, path: &Path, requested: Option<&Path>) -> Result<(), IoError> {
+fn attach_reference(study: &mut Study<Sweep>, path: &Path, choice: ReferenceChoice) -> Result<(), IoError> {
     study.origin.measured = Some(path.to_owned());
     let has_sizes = study.measured.num_gradient_sizes() > 1;
     let SweepKind::ContinuousWave { step_mt, reference, .. } = &mut study.measured.kind else {
-        if let Some(given) = requested {
+        if let ReferenceChoice::File(given) = choice {
             let text = format!("{} is not needed: these projections were measured with pulses", given.display());
             study.notices.push(Notice::warning(text));
         }
         return Ok(());
     };
     let default = reference_reader(path).and_then(|reader| (reader.default_path)(path)).filter(|default| default.exists());
-    let found = match (requested.map(Path::to_owned), default) {
-        (Some(given), _) => Some((read_reference(&given)?, given)),
-        (None, None) => None,
-        (None, Some(default)) => match read_reference(&default) {
+    let found = match (choice, default) {
+        (ReferenceChoice::OfRadicals, _) => return Ok(()),
+        (ReferenceChoice::File(given), _) => Some((read_reference(given)?, given.to_owned())),
+        (ReferenceChoice::Beside, None) => None,
+        (ReferenceChoice::Beside, Some(default)) => match read_reference(&default) {
             Ok((spectrum, mut found)) => {
                 found.push(Notice::info(format!("The reference spectrum is that of {}", default.display())));
                 Some(((spectrum, found), default))

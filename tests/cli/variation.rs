@@ -75,6 +75,7 @@ fn what_goes_with_other_algorithms_only_is_refused() {
         ("--algorithm tv --lambda-spectral 2", "goes with --spectral-samples"),
         ("--algorithm tv --sources tam", "NAME=FILE"),
         ("--algorithm tv --sources a=x.npy,a=y.npy", "named twice"),
+        ("--algorithm tv --sources a=x.npy,b=y.npy --reference z.npy", "--reference"),
         ("--algorithm osem", "tv"),
     ] {
         let said = refused(at, 2, &words(&format!("reconstruct disc.sweep -o no.nii {line}")));
@@ -97,7 +98,9 @@ fn two_radicals_have_an_image_each() {
     let plain = format!("reconstruct {} -o no.nii --device cpu", projections.display());
     let said = failed(at, "reconstruction.unsuitable-data", &words(&plain));
     assert!(said.contains(&format!("--algorithm tv --sources {sources}")), "{said}");
-    let printed = done(at, &words(&line));
+    let output = tomoscope(at, &words(&line));
+    let [printed, noted] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(output.status.success() && !noted.contains("reference spectrum"), "{noted}");
     assert!(printed.contains("out_tam.nii") && printed.contains("out_tempo.nii"), "{printed}");
     assert!(!at.join("out.nii").exists());
     let sum = |name: &str| read_volume(&at.join(name)).unwrap().0.as_slice().iter().map(|v| f64::from(*v)).sum::<f64>();

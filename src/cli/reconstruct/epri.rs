@@ -25,7 +25,7 @@ pub fn job(options: &ReconstructOptions) -> CliResult<(Job, Option<SweepFollower
     {
         return Err(CliError::arguments(format!("{option} goes with --spectral-samples N; leave it out")));
     }
-    let reference = options.epri.reference.as_deref();
+    let reference = options.epri.reference_choice();
     let phase = options.epri.phase.and_then(|PhaseChoice(degrees)| degrees);
     let (study, follower) = if options.follow {
         let (study, mut follower) = follow_sweep(&options.input, reference)?;

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
 use crate::data::{Experiment, Notice, Radical};
-use crate::io::{identity, read_reference, read_sweep_at_phase};
+use crate::io::{ReferenceChoice, field_notice, identity, read_reference, read_sweep_at_phase};
 use crate::plan::PlaneKernel;
 
 /// Options of EPRI acquisitions.
@@ -34,7 +34,7 @@ pub struct EpriOptions {
     /// Total variation: several radicals, NAME=FILE,NAME=FILE, with the spectrum of each. Writes OUT_NAME for each.
     ///
     /// Default: one radical, with the reference spectrum.
-    #[arg(long, value_name = "NAME=FILE", value_delimiter = ',', value_parser = source, conflicts_with = "init")]
+    #[arg(long, value_name = "NAME=FILE", value_delimiter = ',', value_parser = source, conflicts_with_all = ["init", "reference"])]
     pub sources: Vec<Source>,
 
     /// Total variation: further acquisition of the same object with another microwave power, modulation, field range or gradients; also
@@ -114,28 +114,31 @@ impl ExperimentFiles {
     /// Reads it, and prints its notices.
     fn read(&self, radicals: &[Source]) -> CliResult<Experiment> {
         let spectra = self.spectra_of(radicals)?;
-        // (With a spectrum for its reference, the reader does not look for another one.)
-        let reference = spectra.first().map(|source| &*source.file);
+        let reference = if radicals.is_empty() { ReferenceChoice::Beside } else { ReferenceChoice::OfRadicals };
         let study = read_sweep_at_phase(&self.file, reference, None)?;
-        let named = |notice: &Notice| Notice { text: format!("{}: {}", self.file.display(), notice.text), ..notice.clone() };
-        notices::print(&study.notices.iter().map(named).collect::<Vec<_>>());
-        let radicals = spectra.into_iter().enumerate().map(|(index, source)| source.read(index > 0)).collect::<CliResult<_>>()?;
+        let named = |notice: Notice| Notice { text: format!("{}: {}", self.file.display(), notice.text), ..notice };
+        let other_fields = spectra.iter().filter_map(|source| field_notice(&source.file, &self.file, &study.measured));
+        notices::print(&study.notices.iter().cloned().chain(other_fields).map(named).collect::<Vec<_>>());
+        let radicals = spectra.into_iter().map(Source::read).collect::<CliResult<_>>()?;
         Ok(Experiment { file: self.file.clone(), sweep: Arc::new(study.measured), radicals })
     }
 }
 
 impl Source {
-    /// Reads the spectrum, and prints its notices if requested.
-    fn read(&self, prints_notices: bool) -> CliResult<Radical> {
+    /// Reads the spectrum, and prints its notices.
+    fn read(&self) -> CliResult<Radical> {
         let (spectrum, found) = read_reference(&self.file)?;
-        if prints_notices {
-            notices::print(&found);
-        }
+        notices::print(&found);
         Ok(Radical { name: self.name.clone(), spectrum })
     }
 }
 
 impl EpriOptions {
+    /// Returns the reference spectrum of the acquisition.
+    pub fn reference_choice(&self) -> ReferenceChoice<'_> {
+        if self.sources.is_empty() { self.reference.as_deref().into() } else { ReferenceChoice::OfRadicals }
+    }
+
     /// Reads the spectra of the radicals.
     ///
     /// # Errors
@@ -145,7 +148,7 @@ impl EpriOptions {
         if let Some(name) = Radical::named_twice(&names) {
             return Err(CliError::arguments(format!("--sources: {name} is named twice")));
         }
-        self.sources.iter().map(|source| source.read(true)).collect()
+        self.sources.iter().map(Source::read).collect()
     }
 
     /// Reads the further acquisitions of the object; `first` is the file of the first one.
