@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, ReferenceSpectrum, ScanFacts, Study, Sweep, Volume};
+use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, ScanFacts, Study, Sweep, Volume};
 use crate::io::epri::records::ReadHeader;
+use crate::io::epri::reference_reader::ReferenceReader;
 use crate::io::epri::{bes3t, numpy_sweep, saved_sweep};
 use crate::io::error::{IoError, Unsupported};
 use crate::io::foreign::foreign;
@@ -172,15 +173,6 @@ pub(super) struct SweepReader {
     pub reference: Option<ReferenceReader>,
     /// The header of an acquisition that is still being written, if the format can be followed.
     pub header: Option<ReadHeader>,
-}
-
-/// Reader of reference spectra, their place in the folder of an acquisition, and the field of a middle sample, mT.
-pub(super) struct ReferenceReader {
-    pub read: fn(&Path) -> Noticed<ReferenceSpectrum>,
-    pub default_path: fn(&Path) -> Option<PathBuf>,
-    /// Names and files of the spectra of several radicals, in place of one reference spectrum.
-    pub radicals: fn(&Path) -> Vec<(String, PathBuf)>,
-    pub middle_mt: fn(&Path) -> Option<f64>,
 }
 
 /// Writer of a format.

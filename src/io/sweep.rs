@@ -7,9 +7,10 @@ use crate::io::bytes::regular_file_len;
 use crate::io::epri::follow::SweepFollower;
 use crate::io::epri::plausibility;
 use crate::io::epri::records::num_measured;
+use crate::io::epri::reference_reader::ReferenceReader;
 use crate::io::epri::saved_sweep;
 use crate::io::error::{IoError, Unsupported};
-use crate::io::formats::{Access, Content, FileKind, Format, Reader, ReferenceReader, unsupported_format};
+use crate::io::formats::{Access, Content, FileKind, Format, Reader, unsupported_format};
 
 /// Reads an acquisition. Continuous-wave projections get the reference spectrum of `reference`, or the one in their folder
 /// (`NAME-h.DSC` for `NAME-proj.DSC`); if it is missing, a notice describes the remedy.

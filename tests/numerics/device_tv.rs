@@ -154,7 +154,7 @@ fn images_through_wgpu_equal_those_of_the_host() {
     for case in SIZES.into_iter().flat_map(cases) {
         for (number, name) in names.iter().enumerate() {
             // (A software GPU takes minutes for the large ones, whose kernels are those of the small ones.)
-            if *name == "least" && case.grid.num_voxels() > 2000 {
+            if case.grid.num_voxels() > 2000 && (*name == "least" || case.images.mask.is_none()) {
                 continue;
             }
             let open = || backends().swap_remove(number).1;
@@ -168,7 +168,7 @@ fn images_through_wgpu_equal_those_of_the_host() {
             }
         }
     }
-    assert_eq!(num_refused, 6);
+    assert_eq!(num_refused, 3);
 }
 
 /// Values of an array on the GPU with short buffers, in one buffer.

@@ -6,5 +6,6 @@ pub mod numpy_sweep;
 pub mod phase;
 pub mod plausibility;
 pub mod records;
+pub mod reference_reader;
 pub mod saved_sweep;
 pub mod sweep_space;

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::records::check_finite;
+use super::reference_reader::ReferenceReader;
 use super::sweep_space::{in_space, space_of};
 use crate::data::{
     Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata, SweepSpace,
@@ -25,15 +26,14 @@ use crate::data::{
 use crate::geometry::Vector;
 use crate::io::bytes::npy::{Array, read_array};
 use crate::io::error::{IoError, Mismatch, Unsupported};
-use crate::io::formats::ReferenceReader;
 use crate::scanner::epri::{half_circle_weights, solid_angle_weights};
 
 /// Reader of the reference spectra of such acquisitions.
-pub(in crate::io) const REFERENCE: ReferenceReader = ReferenceReader {
+pub const REFERENCE: ReferenceReader = ReferenceReader {
     read: |path| Ok((read_spectrum(path)?, Vec::new())),
     default_path: reference_path,
     radicals: radical_spectra,
-    middle_mt: middle_mt,
+    middle_mt,
 };
 
 /// mT in a gauss, and mT/mm in a G/cm.

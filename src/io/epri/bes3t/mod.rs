@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use self::gradient::Gradients;
 use self::header::Descriptor;
 use super::records::{Kind, Planned, Records, check_finite};
+use super::reference_reader::ReferenceReader;
 use crate::data::{Notice, Phase, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata};
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType};
 use crate::io::error::{IoError, Unsupported};
-use crate::io::formats::ReferenceReader;
 use crate::io::notice;
 
 /// Reader of the reference spectra of such acquisitions.
-pub(in crate::io) const REFERENCE: ReferenceReader =
-    ReferenceReader { read: read_spectrum, default_path: reference_path, radicals: |_| Vec::new(), middle_mt: middle_mt };
+pub const REFERENCE: ReferenceReader =
+    ReferenceReader { read: read_spectrum, default_path: reference_path, radicals: |_| Vec::new(), middle_mt };
 
 /// Most samples of a spectrum and most spectra.
 const MAX_COUNT: usize = 1 << 24;

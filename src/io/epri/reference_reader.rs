@@ -1,0 +1,18 @@
+//! What a format of acquisitions tells about reference spectra.
+
+use std::path::{Path, PathBuf};
+
+use crate::data::{Notice, ReferenceSpectrum};
+use crate::io::error::IoError;
+
+/// Reader of the reference spectra of a format.
+pub struct ReferenceReader {
+    /// Reads one.
+    pub read: fn(&Path) -> Result<(ReferenceSpectrum, Vec<Notice>), IoError>,
+    /// Its place in the folder of an acquisition.
+    pub default_path: fn(&Path) -> Option<PathBuf>,
+    /// Names and files of the spectra of several radicals, in place of one reference spectrum.
+    pub radicals: fn(&Path) -> Vec<(String, PathBuf)>,
+    /// Field of the middle sample, mT.
+    pub middle_mt: fn(&Path) -> Option<f64>,
+}
