@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use crate::data::{Notice, ReferenceSpectrum};
 use crate::io::error::IoError;
 
+/// Reads a reference spectrum; returns it with notices.
+pub type ReadReference = fn(&Path) -> Result<(ReferenceSpectrum, Vec<Notice>), IoError>;
+
 /// Reader of the reference spectra of a format.
 pub struct ReferenceReader {
     /// Reads one.
-    pub read: fn(&Path) -> Result<(ReferenceSpectrum, Vec<Notice>), IoError>,
+    pub read: ReadReference,
     /// Its place in the folder of an acquisition.
     pub default_path: fn(&Path) -> Option<PathBuf>,
     /// Names and files of the spectra of several radicals, in place of one reference spectrum.
