@@ -1,4 +1,4 @@
-//! What a format of acquisitions tells about reference spectra.
+//! Reader of the reference spectra of a format of acquisitions.
 
 use std::path::{Path, PathBuf};
 
