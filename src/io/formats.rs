@@ -150,6 +150,7 @@ pub(super) struct Measured {
 
 /// A result and its notices.
 type Noticed<T> = Result<(T, Vec<Notice>), IoError>;
+
 /// Opens list-mode data.
 type OpenList = fn(&Path, &ListOptions) -> Result<Box<dyn EventReader>, IoError>;
 

@@ -260,7 +260,7 @@ fn lines_of_a_region_are_those_of_its_voxels() {
     let [shown, shown_sd] = numbers(&harness, &width)[..] else { panic!() };
     assert!((shown / mean - 1.0).abs() < 0.05 && (shown_sd / sd - 1.0).abs() < 0.06, "{shown} {mean}, {shown_sd} {sd}");
 
-    // Its mean spectrum, with a line of its own.
+    // Its mean spectrum, with its line.
     click(&mut harness, &format!("Mean of {}", roi.name));
     harness.get_by_label(&format!("Mean spectrum of iteration 30 in {}", roi.name));
     harness.get_by_label(&format!("Plot: mean spectrum with its line of {}", roi.name));

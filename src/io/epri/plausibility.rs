@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use crate::data::{Notice, Projection, ReferenceSpectrum, Sweep, SweepKind};
 use crate::statistics::median;
 
@@ -53,12 +55,14 @@ pub fn remove_zeros(sweep: &mut Sweep) -> Option<Notice> {
 pub fn cut_off(sweep: &Sweep) -> Option<Notice> {
     let is_wave = sweep.is_continuous_wave();
     let num_end = sweep.num_points.div_ceil(SAMPLES_PER_END_SAMPLE);
-    let ends: Vec<Ends> = sweep.projections.iter().map(|projection| Ends::of(&projection.values, num_end, is_wave)).collect();
+    let ends: Vec<Ends> = sweep.projections.par_iter().map(|projection| Ends::of(&projection.values, num_end, is_wave)).collect();
     let largest = ends.iter().map(|ends| ends.largest).fold(0.0, f64::max);
     let length = |direction: &[f64; 3]| direction.iter().map(|v| v * v).sum::<f64>().sqrt();
     let is_under_largest = |(projection, _): &(&Projection, &Ends)| !is_wave || length(&projection.direction) > LARGEST_GRADIENT;
     let under_largest: Vec<(&Projection, &Ends)> = sweep.projections.iter().zip(&ends).filter(is_under_largest).collect();
-    let is_cut = |(_, ends): &&(&Projection, &Ends)| ends.at_end > (MAX_AT_ENDS * largest).max(ends.noise);
+    let is_cut = |(projection, ends): &&(&Projection, &Ends)| {
+        ends.at_end > MAX_AT_ENDS * largest && ends.at_end > noise_at_end(&projection.values, num_end)
+    };
     let (num, num_cut) = (under_largest.len(), under_largest.iter().filter(is_cut).count());
     let what = match sweep.kind {
         SweepKind::Pulse => "the object reaches beyond the samples, and its densities are wrong. Measure over a larger extent",
@@ -81,8 +85,6 @@ struct Ends {
     largest: f64,
     /// Size of the mean of the samples at an end, the larger one.
     at_end: f64,
-    /// Size of such a mean that noise hardly reaches.
-    noise: f64,
 }
 
 impl Ends {
@@ -91,15 +93,19 @@ impl Ends {
         // A derivative is 0 nearly everywhere: its median is the offset.
         let level = if is_wave { median(values.clone()).unwrap_or(0.0) } else { 0.0 };
         let mean = |part: &[f64]| (part.iter().sum::<f64>() / part.len() as f64 - level).abs();
-        // Second differences of noise with the standard deviation σ have a median size of 0.6745 √6 σ; those of a signal are small.
-        let curvature = |part: &[f64]| (part[0] - 2.0 * part[1] + part[2]).abs();
-        let deviation = median(values.windows(3).map(curvature).collect()).unwrap_or(0.0) / (0.6745 * 6f64.sqrt());
         Self {
             largest: values.iter().fold(0.0_f64, |largest, value| largest.max((value - level).abs())),
             at_end: mean(&values[..num_end]).max(mean(&values[values.len() - num_end..])),
-            noise: NUM_DEVIATIONS * deviation / (num_end as f64).sqrt(),
         }
     }
+}
+
+/// Returns the size of the mean of samples at an end that noise hardly reaches.
+fn noise_at_end(values: &[f32], num_end: usize) -> f64 {
+    // Second differences of noise with the standard deviation σ have a median size of 0.6745 √6 σ; those of a signal are small.
+    let curvature = |part: &[f32]| (f64::from(part[0]) - 2.0 * f64::from(part[1]) + f64::from(part[2])).abs();
+    let deviation = median(values.windows(3).map(curvature).collect()).unwrap_or(0.0) / (0.6745 * 6f64.sqrt());
+    NUM_DEVIATIONS * deviation / (num_end as f64).sqrt()
 }
 
 /// Warns of projections as long as no object, as gradients or fields in another unit give them.
