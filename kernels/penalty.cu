@@ -34,11 +34,17 @@ struct PenaltyShape {
     float weights[8];
 };
 
+// tanh t / t for t from 0 to 1
+__device__ float tanh_over_small(float t)
+{
+    const float t2 = t * t;
+    return (945.0f + t2 * (105.0f + t2)) / (945.0f + t2 * (420.0f + 15.0f * t2));
+}
+
 // tanh t for t from 0 to 1
 __device__ float tanh_of_small(float t)
 {
-    const float t2 = t * t;
-    return t * (945.0f + t2 * (105.0f + t2)) / (945.0f + t2 * (420.0f + 15.0f * t2));
+    return t * tanh_over_small(t);
 }
 
 // artanh u for u from 0 to 0.22
@@ -58,7 +64,7 @@ template <int potential, int quantity> __device__ float term(float x, float othe
         if (quantity == VALUE)
             return difference * (difference * inverse);
         const float ratio = (2.0f * other + second) * inverse;
-        return quantity == SLOPE ? difference * inverse * (1.0f + ratio) : 2.0f * ratio * ratio * inverse;
+        return (quantity == SLOPE ? difference * inverse : inverse) * (1.0f + ratio);
     }
     if (potential == QUADRATIC)
         return quantity == VALUE ? 0.5f * difference * difference : quantity == SLOPE ? difference : 1.0f;
@@ -69,12 +75,12 @@ template <int potential, int quantity> __device__ float term(float x, float othe
                                         : t - 0.693147180559945f + 2.0f * artanh_of_small(exponential / (2.0f + exponential));
         return first * (first * ln_cosh);
     }
-    const float near = tanh_of_small(t), above = 1.0f + exponential;
+    const float above = 1.0f + exponential;
     if (quantity == SLOPE) {
-        const float tanh = t <= 1.0f ? near : (1.0f - exponential) / above;
+        const float tanh = t <= 1.0f ? tanh_of_small(t) : (1.0f - exponential) / above;
         return first * (x < other ? -tanh : tanh);
     }
-    return t <= 1.0f ? 1.0f - near * near : 4.0f * exponential / (above * above);
+    return t <= 1.0f ? tanh_over_small(t) : (1.0f - exponential) / (t * above);
 }
 
 // The sum of w kappa kappa' term over the neighbours of a voxel.

@@ -35,7 +35,7 @@ const THREADS: u32 = 256u;
 // Voxels of a thread in sums.
 const VALUES: u32 = 16u;
 
-// Quantities: the potential and its derivatives by the first value.
+// Quantities: the potential, its derivative by the first value, and that over the difference (the curvature of a parabola above it).
 const VALUE: u32 = 0u;
 const SLOPE: u32 = 1u;
 const CURVATURE: u32 = 2u;
@@ -65,10 +65,15 @@ fn place_of(at: vec3u) -> u32 {
     return places[at.x] + places[penalty.nx + at.y] + places[penalty.nx + penalty.ny + at.z];
 }
 
+// tanh t / t for t from 0 to 1
+fn tanh_over_small(t: f32) -> f32 {
+    let t2 = t * t;
+    return (945.0 + t2 * (105.0 + t2)) / (945.0 + t2 * (420.0 + 15.0 * t2));
+}
+
 // tanh t for t from 0 to 1
 fn tanh_of_small(t: f32) -> f32 {
-    let t2 = t * t;
-    return t * (945.0 + t2 * (105.0 + t2)) / (945.0 + t2 * (420.0 + 15.0 * t2));
+    return t * tanh_over_small(t);
 }
 
 // artanh u for u from 0 to 0.22
@@ -93,7 +98,7 @@ fn term(quantity: u32, x: f32, other: f32) -> f32 {
         if quantity == SLOPE {
             return difference * inverse * (1.0 + ratio);
         }
-        return 2.0 * ratio * ratio * inverse;
+        return inverse * (1.0 + ratio);
     }
     if penalty.potential == 1u {
         if quantity == VALUE {
@@ -119,8 +124,10 @@ fn term(quantity: u32, x: f32, other: f32) -> f32 {
         }
         return penalty.first * select(tanh_t, -tanh_t, x < other);
     }
-    let near = tanh_of_small(t);
-    return select(4.0 * exponential / (above * above), 1.0 - near * near, t <= 1.0);
+    if t <= 1.0 {
+        return tanh_over_small(t);
+    }
+    return (1.0 - exponential) / (t * above);
 }
 
 // The sum of w kappa kappa' term over the neighbours of a voxel in their buffer; 0 of a voxel in another buffer.

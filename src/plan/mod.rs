@@ -38,7 +38,7 @@ mod study_files;
 
 pub use algorithms::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters, Value};
 pub use algorithms::penalised::{
-    AUTO, BETA, EPSILON, FIRST_STEP, GAMMA, KAPPA, KAPPA_OF_FILE, PRIOR, RELAXATION, STEP_RULE, STEP_SIZE,
+    AUTO, BETA, EPSILON, FIRST_STEP, GAMMA, KAPPA, KAPPA_OF_FILE, OPTIMALITY, PRIOR, RELAXATION, STEP_RULE, STEP_SIZE,
 };
 pub use algorithms::registry::{
     ALGORITHMS, AlgorithmChoice, AlgorithmEntry, BASELINE, BLOCK, CUTOFF, FILTER, FbpMethod, INTERPOLATION, Method, ORDER,
@@ -81,7 +81,9 @@ pub use projector::registry::{PROJECTORS, ProjectorEntry, projector};
 pub use projector::ring_functions::RingFunctions;
 pub use projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
 pub use projector::system::System;
-pub use provenance::algorithm::{AlgorithmRecord, AscentRecord, EmRecord, FbpRecord, ObjectiveRecord, TuningSpan};
+pub use provenance::algorithm::{
+    AlgorithmRecord, AscentRecord, EmRecord, FbpRecord, ObjectiveRecord, OptimalityRecord, TuningSpan,
+};
 pub use provenance::{
     AccumulationSpan, ContentFingerprint, CorrectionRecord, DataRecord, DeviceRecord, ExperimentRecord, FrameRecord, ImageKind,
     ImageRecord, LinewidthRecord, MatrixRecord, OximetryRecord, PROVENANCE_VERSION, Progress, ProjectorRecord, Provenance,

@@ -41,15 +41,20 @@ impl Explained {
         self.net_ratio().filter(|net| far(*net) > far(self.ratio())).unwrap_or(self.ratio())
     }
 
-    /// Returns true between 95 and 105 %.
-    pub fn is_usual(self) -> bool {
-        (self.worse() - 1.0).abs() <= 0.05
+    /// Returns true between 95 and 105 %; of an image of a penalised likelihood, which may be smoother than its data, up to 102 %.
+    pub fn is_usual(self, is_penalised: bool) -> bool {
+        match is_penalised {
+            true => self.image > 0.0 && self.worse() <= 1.02,
+            false => (self.worse() - 1.0).abs() <= 0.05,
+        }
     }
 
-    /// Returns true if the image contains too few counts for a result: none, or less than half of the measured ones.
-    pub fn lacks_data(self) -> bool {
+    /// Returns true if the counts of the image are not those of a result: none, less than half of the measured ones, or more than twice as
+    /// many. An image of a penalised likelihood may have fewer.
+    pub fn is_no_result(self, is_penalised: bool) -> bool {
+        let least = if is_penalised { 0.0 } else { 0.5 };
         // (True of NaN, too.)
-        !(self.image > 0.0 && self.worse() >= 0.5)
+        !(self.image > 0.0 && (least..=2.0).contains(&self.worse()))
     }
 
     /// Both figures as text, in %.
@@ -70,14 +75,18 @@ mod tests {
     fn the_worse_of_both_figures_decides() {
         let of = |image, additive, measured| Explained { image, additive, measured };
         assert_eq!(of(100.0, 0.0, 100.0).net_ratio(), None);
-        assert!(of(100.0, 0.0, 100.0).is_usual() && !of(94.0, 0.0, 100.0).is_usual() && !of(106.0, 0.0, 100.0).is_usual());
+        let is_usual = |image, is_penalised| of(image, 0.0, 100.0).is_usual(is_penalised);
+        assert!(is_usual(100.0, false) && !is_usual(94.0, false) && !is_usual(106.0, false) && is_usual(104.0, false));
+        assert!(is_usual(28.0, true) && !is_usual(0.0, true) && !is_usual(103.0, true) && !is_usual(f64::NAN, true));
         // 95 % background: the image lacks four fifths of its counts, and the whole only 4 %.
         let hidden = of(100.0, 9500.0, 10_000.0);
-        assert!((hidden.ratio() - 0.96).abs() < 1e-12 && (hidden.worse() - 0.2).abs() < 1e-12 && hidden.lacks_data());
+        assert!((hidden.ratio() - 0.96).abs() < 1e-12 && (hidden.worse() - 0.2).abs() < 1e-12 && hidden.is_no_result(false));
         // Less than noise is left of the background: only the whole can be looked at.
         assert_eq!(of(0.5, 100.0, 110.0).net_ratio(), None);
-        assert!(of(0.0, 100.0, 100.0).lacks_data() && !of(60.0, 0.0, 100.0).lacks_data());
-        assert!(of(f64::NAN, 0.0, 1.0).lacks_data() && !of(f64::NAN, 0.0, 1.0).is_usual());
+        let is_no_result = |image, is_penalised| of(image, 0.0, 100.0).is_no_result(is_penalised);
+        assert!(of(0.0, 100.0, 100.0).is_no_result(false) && !is_no_result(60.0, false) && is_no_result(40.0, false));
+        assert!(is_no_result(201.0, false) && is_no_result(201.0, true) && !is_no_result(28.0, true) && is_no_result(0.0, true));
+        assert!(is_no_result(f64::NAN, false) && is_no_result(f64::NAN, true) && !is_usual(f64::NAN, false));
         assert_eq!(of(51.0, 9500.0, 10_000.0).text(), "95.5 % of the counts (10.2 % net of background)");
     }
 }

@@ -34,8 +34,10 @@ use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 pub use as_read::AsRead;
+pub(crate) use ascent::max_magnitude;
 pub use ascent::{
-    AscentKernels, AscentMethod, AscentReport, AscentTuning, BsremSettings, DrawOrder, ObjectiveValue, StepSizes, SvrgSettings,
+    AscentKernels, AscentMethod, AscentReport, AscentTuning, BsremSettings, DrawOrder, ObjectiveValue, Optimality, StepSizes,
+    SvrgSettings,
 };
 pub use bootstrap::Bootstrap;
 pub use ct_attenuation::{CtCover, CtProblem, HounsfieldLines, PlacedCt};
@@ -136,6 +138,11 @@ pub enum ReconError {
     /// The system started no thread, with its message.
     #[error("a thread could not be started: {0}; close other programs and try again")]
     Thread(String),
+    /// Values that are not finite; what they are of.
+    #[error(
+        "{0} is not finite: the data, the corrections, the start image or the weights κ contain such values, or the step size is far too large"
+    )]
+    NotFinite(&'static str),
     /// No device to compute on.
     #[error("there is no device to compute on")]
     NoDevice,
@@ -281,6 +288,15 @@ pub trait Algorithm: Send {
     /// # Errors
     /// Stopped, device failure.
     fn kappa(&mut self, _task: &Task) -> Result<Option<Arc<Volume>>, ReconError> {
+        Ok(None)
+    }
+
+    /// Returns how far the current image is from the maximum of the objective, a part of its largest value; `None` of algorithms without
+    /// such a maximum. Goes through all data.
+    ///
+    /// # Errors
+    /// Stopped, values that are not finite, device failure.
+    fn optimality(&mut self, _task: &Task) -> Result<Option<Optimality>, ReconError> {
         Ok(None)
     }
 

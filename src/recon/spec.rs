@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Algorithm, AscentMethod, EmKernels, EmSettings, ForwardModel, MlemOsem, PenaltySpec, ReconError, SubsetOrder, SvrgSettings,
+    Algorithm, AscentMethod, BsremSettings, EmKernels, EmSettings, ForwardModel, MlemOsem, PenaltySpec, ReconError, SubsetOrder,
+    SvrgSettings,
 };
 use crate::algebra::ImageSpace;
 use crate::data::Volume;
@@ -27,15 +28,15 @@ pub enum AlgorithmSpec {
 }
 
 impl AlgorithmSpec {
-    /// Returns the images that a run has beyond those of expectation maximisation, for the forecast: directions, the anchor and the
-    /// preconditioner, and the penalty's κ and sums. Below 0 where it has none in the place of the sensitivities of subsets.
+    /// Returns the images that a run has beyond those of expectation maximisation, for the forecast: directions, anchors, and the penalty's κ
+    /// and sums. Below 0 where it has none in the place of the sensitivities of subsets.
     pub fn further_images(self, num_subsets: usize) -> i64 {
         match self {
             AlgorithmSpec::Em { .. } => 0,
             AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), .. } => {
-                14 + settings.num_parts(num_subsets) as i64 - num_subsets as i64
+                19 + settings.num_parts(num_subsets) as i64 - num_subsets as i64
             }
-            AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(_), .. } => 14,
+            AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(_), .. } => 19,
         }
     }
 
@@ -55,7 +56,8 @@ impl AlgorithmSpec {
     /// Returns the images of each replicate of a run, for the forecast.
     pub fn images_of_replicate(self, num_subsets: usize) -> u64 {
         match self {
-            AlgorithmSpec::Em { .. } | AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(_), .. } => 1,
+            AlgorithmSpec::Em { .. } => 1,
+            AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(_), .. } => 1 + BsremSettings::IMAGES_OF_STATE,
             AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), .. } => 1 + settings.images_of_state(num_subsets),
         }
     }

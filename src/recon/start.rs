@@ -1,5 +1,7 @@
 //! Start images: the check of given ones, and the level of uniform ones.
 
+use std::sync::Arc;
+
 use super::model::CountTotals;
 use super::{EmKernels, SettingsProblem};
 use crate::algebra::{BackendError, Image};
@@ -7,8 +9,16 @@ use crate::data::Volume;
 
 /// Refuses a start image with negative or non-finite values.
 pub(super) fn check_start_image(init: Option<&Volume>) -> Result<(), SettingsProblem> {
-    let is_unusable = |value: &f32| !(value.is_finite() && *value >= 0.0);
     if init.is_some_and(|init| init.as_slice().iter().any(is_unusable)) { Err(SettingsProblem::StartImage) } else { Ok(()) }
+}
+
+/// Refuses weights κ with negative or non-finite values.
+pub(super) fn check_kappa(kappa: Option<&Arc<Volume>>) -> Result<(), SettingsProblem> {
+    if kappa.is_some_and(|kappa| kappa.as_slice().iter().any(is_unusable)) { Err(SettingsProblem::UnusableKappa) } else { Ok(()) }
+}
+
+fn is_unusable(value: &f32) -> bool {
+    !(value.is_finite() && *value >= 0.0)
 }
 
 /// An image of ones in the field of view that gets the level of the data.

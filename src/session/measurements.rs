@@ -20,7 +20,7 @@ use crate::data::{Roi, RoiRole, RoiSums, ValueScale, Volume};
 use crate::io::measurements::Measurement;
 use crate::measure::{self, RoiStats, cold_recovery, hot_recovery, noise_to_signal, pooled};
 use crate::plan::StartInfo;
-use crate::recon::{AscentReport, Explained, RaceReport};
+use crate::recon::{AscentReport, Explained, Optimality, RaceReport};
 use crate::statistics;
 
 /// Numbers of one ROI on one image.
@@ -219,13 +219,19 @@ impl RunTable {
 
     /// Returns the rows of a step that climbs from the image of one number to that of another.
     fn ascent_rows(&self, from: [usize; 2], to: [usize; 2], ascent: &AscentReport) -> Vec<Measurement> {
-        let AscentReport { objective, step_size, num_halved, update, .. } = *ascent;
+        let AscentReport { objective, optimality, step_size, num_halved, update, .. } = *ascent;
+        let residual = optimality.map(|Optimality(residual)| ("optimality", residual, ""));
         let terms = objective.map(|value| {
             [("objective", value.total(), ""), ("data_term", value.log_likelihood, ""), ("penalty", value.penalty, "")]
         });
         let figures = [("update", update, ""), ("step_size", step_size, ""), ("num_halved", num_halved as f64, "")];
-        let rows = terms.into_iter().flatten().map(|quantity| self.row(from, "", quantity));
+        let rows = terms.into_iter().flatten().chain(residual).map(|quantity| self.row(from, "", quantity));
         rows.chain(figures.map(|quantity| self.row(to, "", quantity))).collect()
+    }
+
+    /// Returns the row of the distance of an image from the maximum of its objective.
+    pub fn optimality_row(&self, subiteration: usize, Optimality(residual): Optimality) -> Measurement {
+        self.row(self.number(0, subiteration), "", ("optimality", residual, ""))
     }
 
     /// Returns the rows of ROIs measured on the image of this number; undefined quantities have none.
@@ -355,7 +361,14 @@ mod tests {
         let explained = Some(Explained { image: 30.0, additive: 60.0, measured: 100.0 });
         let value = ObjectiveValue { log_likelihood: -7.0, penalty: 2.0 };
         let tuning = AscentTuning { strength: 1.0, gamma: 2.0, step_factor: 1.0 };
-        let ascent = Some(AscentReport { objective: Some(value), step_size: 1.5, num_halved: 1, update: 0.125, tuning });
+        let ascent = Some(AscentReport {
+            objective: Some(value),
+            optimality: Some(Optimality(0.25)),
+            step_size: 1.5,
+            num_halved: 1,
+            update: 0.125,
+            tuning,
+        });
         let [iteration, subiteration] = [2, 8];
         let step =
             StepFigures { iteration, subiteration, log_likelihood_of_subset, log_likelihood, residual, explained, race, ascent };

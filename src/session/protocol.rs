@@ -12,7 +12,7 @@ use crate::measure::nema::RecoveryPoint;
 use crate::measure::{Convergence, NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
-use crate::recon::{AscentReport, AscentTuning, Explained, RaceReport, StageTimes};
+use crate::recon::{AscentReport, AscentTuning, Explained, Optimality, RaceReport, StageTimes};
 
 /// ROIs to measure on every iterate. `branch` grows with each edit, so that a curve shows the changes of its ROI.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -151,6 +151,13 @@ pub enum EventKind {
         subiteration: usize,
         /// Explained part.
         explained: Explained,
+    },
+    /// Distance of the last image of a run from the maximum of its objective.
+    Optimality {
+        /// Total number of steps.
+        subiteration: usize,
+        /// Optimality residual.
+        residual: Optimality,
     },
     /// A stopping rule is met, as a sentence; the run ends.
     RuleMet(String),

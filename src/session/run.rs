@@ -19,7 +19,8 @@ use crate::measure::{DeviationImage, deviations_of_means};
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::{Acquisition, IterationScheme, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
 use crate::recon::{
-    Algorithm, AscentTuning, DataResidual, Explained, OxygenResult, ReconError, SettingsProblem, StepReport, gaussian_filter,
+    Algorithm, AscentTuning, DataResidual, Explained, Optimality, OxygenResult, ReconError, SettingsProblem, StepReport,
+    gaussian_filter,
 };
 use crate::task::Task;
 
@@ -94,6 +95,8 @@ pub(super) struct Run {
     pub has_reported_explained: bool,
     /// Part of the data that the image explains, if known.
     pub explained: Option<Explained>,
+    /// True if the last step climbed a penalised likelihood.
+    pub is_penalised: bool,
     /// True if the last step had a race.
     pub has_race: bool,
     pub rois: RoiSet,
@@ -143,6 +146,7 @@ impl Run {
             has_reported_halved: false,
             has_reported_explained: false,
             explained: None,
+            is_penalised: false,
             has_race: false,
             rois: RoiSet::default(),
             oxygen: None,
@@ -222,6 +226,7 @@ impl Run {
         self.completes_iteration = report.completes_iteration;
         self.explained = report.em.and_then(|em| em.explained);
         self.has_race = report.em.is_some_and(|em| em.race.is_some());
+        self.is_penalised = report.ascent.is_some();
         Ok(Some(report))
     }
 
@@ -231,6 +236,14 @@ impl Run {
             self.explained = self.guarded(|algorithm, task| algorithm.explained(task))?;
         }
         Ok(())
+    }
+
+    /// Computes the distance of the current image from the maximum of its objective, where the algorithm has one.
+    pub fn optimality(&mut self) -> Result<Option<Optimality>, Failure> {
+        if self.subiteration == 0 || self.task.is_stopped() {
+            return Ok(None);
+        }
+        self.guarded(|algorithm, task| algorithm.optimality(task))
     }
 
     /// Adds a step's term to the log-likelihood of its iteration, and returns the sum after the last step.

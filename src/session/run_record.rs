@@ -9,10 +9,11 @@ use crate::data::{Study, Sweep};
 use crate::operator::Accumulation;
 use crate::plan::{
     AUTO, AccumulationSpan, AlgorithmChoice, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord,
-    EmRecord, FbpRecord, FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, Progress, ProjectorRecord,
-    Provenance, RadicalRecord, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use, rays_of_a_pair,
+    EmRecord, FbpRecord, FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, OptimalityRecord, Progress,
+    ProjectorRecord, Provenance, RadicalRecord, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use,
+    rays_of_a_pair,
 };
-use crate::recon::{AscentReport, Explained, RaceReport};
+use crate::recon::{AscentReport, Explained, Optimality, RaceReport};
 
 /// Set-up of a run, and the results of its steps.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct RunRecord {
     ascents: Vec<(usize, AscentReport)>,
     /// Parts of the data that images explain, if known.
     explained: Vec<(usize, Explained)>,
+    /// Optimality residuals, by the steps of their images.
+    optimalities: Vec<(usize, Optimality)>,
     /// Number of steps and text of each stopping rule that was met.
     rules: Vec<(usize, String)>,
 }
@@ -39,8 +42,8 @@ impl RunRecord {
     /// Returns the record of a new run.
     pub fn new(info: StartInfo) -> Self {
         let (times, events, accumulations, races) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (ascents, explained, rules) = (Vec::new(), Vec::new(), Vec::new());
-        Self { info, start: Start::now(), times, events, accumulations, races, ascents, explained, rules }
+        let (ascents, explained, optimalities, rules) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { info, start: Start::now(), times, events, accumulations, races, ascents, explained, optimalities, rules }
     }
 
     /// Adds a step.
@@ -52,6 +55,8 @@ impl RunRecord {
             self.accumulations.push(AccumulationSpan { from_subiteration: subiteration, accumulation });
         }
         self.races.extend(report.race.map(|race| (subiteration, race)));
+        let residual = report.ascent.and_then(|ascent| ascent.optimality);
+        self.optimalities.extend(residual.map(|residual| (subiteration.saturating_sub(1), residual)));
         self.ascents.extend(report.ascent.map(|ascent| (subiteration, ascent)));
         self.explained.extend(report.explained.map(|explained| (subiteration, explained)));
     }
@@ -59,6 +64,11 @@ impl RunRecord {
     /// Adds the part of the data that the image after the last step explains.
     pub fn explained(&mut self, subiteration: usize, explained: Explained) {
         self.explained.push((subiteration, explained));
+    }
+
+    /// Adds the distance of an image from the maximum of its objective.
+    pub fn optimality(&mut self, subiteration: usize, residual: Optimality) {
+        self.optimalities.push((subiteration, residual));
     }
 
     /// Returns the part of the data that the image after this number of steps explains, if known.
@@ -175,7 +185,10 @@ impl RunRecord {
         let switched = if spans.len() > 1 { spans } else { Vec::new() };
         let is_auto = self.info.job.settings.parameters.is(&BETA, AUTO);
         let beta_found = so_far.first().filter(|_| is_auto).map(|(_, ascent)| ascent.tuning.strength);
-        Some(AscentRecord { objective, step_size, num_halved, update, beta_found, switched })
+        let residual = self.optimalities.iter().rev().find(|(step, _)| *step <= subiteration);
+        let optimality = residual.map(|&(of_subiteration, residual)| OptimalityRecord { of_subiteration, residual });
+        let converged = optimality.map(|optimality| optimality.residual.has_converged());
+        Some(AscentRecord { objective, optimality, converged, step_size, num_halved, update, beta_found, switched })
     }
 
     fn algorithm_record(&self, subiteration: usize) -> AlgorithmRecord {

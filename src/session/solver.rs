@@ -21,7 +21,7 @@ use crate::coded::Problem;
 use crate::data::{IterateId, MaskedRois, Notice};
 use crate::operator::Accumulation;
 use crate::plan::{IterationScheme, Job};
-use crate::recon::{AscentTuning, Explained, Stage, StepReport};
+use crate::recon::{AscentTuning, Explained, Optimality, Stage, StepReport};
 use crate::task::Task;
 use crate::text::counted;
 
@@ -383,9 +383,14 @@ impl Solver {
         let Some(run) = &mut self.run else { return Ok(()) };
         let is_open = run.explained.is_none();
         run.explain()?;
-        let Some(explained) = run.explained else { return Ok(()) };
-        let (subiteration, has_race) = (run.subiteration, run.has_race);
-        let is_new = !explained.is_usual() && !std::mem::replace(&mut run.has_reported_explained, true);
+        let (subiteration, has_race, is_penalised) = (run.subiteration, run.has_race, run.is_penalised);
+        let (explained, optimality) = (run.explained, run.optimality()?);
+        if let Some(residual) = optimality {
+            self.send(EventKind::Optimality { subiteration, residual });
+            self.send(EventKind::Notice(convergence(residual)));
+        }
+        let (Some(run), Some(explained)) = (&mut self.run, explained) else { return Ok(()) };
+        let is_new = !explained.is_usual(is_penalised) && !std::mem::replace(&mut run.has_reported_explained, true);
         if is_open {
             self.send(EventKind::Explained { subiteration, explained });
         }
@@ -532,6 +537,20 @@ fn halved_steps(iteration: usize) -> Notice {
     Notice::info(format!(
         "the objective after iteration {iteration} was lower than before, or not finite: the run returned to the image before and halved its steps. A smaller step size avoids this"
     ))
+}
+
+/// Returns a notice about the distance of an image from the maximum of its objective.
+fn convergence(residual: Optimality) -> Notice {
+    let text = format!("the optimality residual is {}", residual.text());
+    match (residual.has_converged(), residual.is_far()) {
+        (true, _) => Notice::info(format!("converged: {text}")),
+        (false, false) => {
+            Notice::info(format!("not converged yet: {text}; more iterations bring the image closer to its maximum"))
+        }
+        (false, true) => Notice::warning(format!(
+            "the image is far from the maximum of its objective: {text}. Use more iterations, or fewer subsets, a smaller step size or strength"
+        )),
+    }
 }
 
 /// Returns a warning about an image that explains too little or too much of the data.

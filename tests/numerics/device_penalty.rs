@@ -80,7 +80,7 @@ fn compare<B: PenaltyKernels>(name: &str, device: &mut B, grid: &Grid, radius_mm
         let (gradient, value, curvature) = on_device(device, voxels, &penalty, &x);
         let [nx, ny, _] = grid.size;
         let largest = |values: &[f64]| values.iter().fold(1e-30f64, |most, value| most.max(value.abs()));
-        let [of_gradient, of_curvature] = [largest(&expected.gradient), largest(&expected.curvature)];
+        let [of_gradient, of_curvature] = [largest(&expected.gradient), largest(&expected.above)];
         let [mut worst_gradient, mut worst_curvature] = [0.0f64; 2];
         for voxel in 0..grid.num_voxels() {
             if !fov.contains(voxel % nx, voxel / nx % ny) {
@@ -89,7 +89,7 @@ fn compare<B: PenaltyKernels>(name: &str, device: &mut B, grid: &Grid, radius_mm
             }
             let found = 0.125 - f64::from(gradient[voxel]);
             worst_gradient = worst_gradient.max((found - expected.gradient[voxel]).abs() / of_gradient);
-            worst_curvature = worst_curvature.max((f64::from(curvature[voxel]) - expected.curvature[voxel]).abs() / of_curvature);
+            worst_curvature = worst_curvature.max((f64::from(curvature[voxel]) - expected.above[voxel]).abs() / of_curvature);
         }
         let of_value = (value - expected.value).abs() / expected.value.max(1e-30);
         let text = format!("{name} {:?} {:?} {}", grid.size, penalty.potential, penalty.kappa.is_some());

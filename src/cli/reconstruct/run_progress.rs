@@ -13,7 +13,7 @@ use crate::data::{Experiment, Sweep};
 use crate::plan::{
     Acquisition, AlgorithmChoice, IterationScheme, RunSettings, StartInfo, filter_settings, rays_in_use, tv_settings,
 };
-use crate::recon::{Baseline, FilterSettings, ObjectiveValue, RaceReport, StageTimes};
+use crate::recon::{Baseline, FilterSettings, ObjectiveValue, Optimality, RaceReport, StageTimes};
 use crate::report::{Column, Columns};
 use crate::session::IterateReport;
 use crate::text::{bytes, counted};
@@ -28,7 +28,7 @@ pub struct Progress {
     /// Tenths of the work with a printed line, without a bar.
     tenths: u64,
     /// Newest objective of an algorithm that climbs, with the complete iterations of its image.
-    objective: Option<(usize, ObjectiveValue)>,
+    objective: Option<(usize, ObjectiveValue, Option<Optimality>)>,
 }
 
 impl Progress {
@@ -61,9 +61,10 @@ impl Progress {
     fn climbed(&mut self, report: &IterateReport) -> String {
         let Some(ascent) = report.ascent else { return String::new() };
         let before = report.iteration - usize::from(report.completes_iteration);
-        self.objective = ascent.objective.map(|value| (before, value)).or(self.objective);
-        let objective = self.objective.map(|(iteration, value)| {
-            format!(", objective {:.8e} after iteration {iteration} (penalty {:.3e})", value.total(), value.penalty)
+        self.objective = ascent.objective.map(|value| (before, value, ascent.optimality)).or(self.objective);
+        let objective = self.objective.map(|(iteration, value, optimality)| {
+            let residual = optimality.map_or_else(String::new, |residual| format!(", optimality residual {}", residual.text()));
+            format!(", objective {:.8e} after iteration {iteration} (penalty {:.3e}){residual}", value.total(), value.penalty)
         });
         format!(", update {:.2} %{}", 100.0 * ascent.update, objective.unwrap_or_default())
     }

@@ -19,8 +19,8 @@ use crate::io::before_ending;
 use crate::io::dicom::SeriesContext;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::nifti::{self, FourthAxis};
-use crate::plan::{AUTO, Acquisition, BETA, ImageKind, IterationScheme, Job, Provenance, StartInfo};
-use crate::recon::{Explained, gaussian_filter};
+use crate::plan::{AUTO, Acquisition, BETA, ImageKind, IterationScheme, Job, OPTIMALITY, Provenance, StartInfo};
+use crate::recon::{Explained, Optimality, gaussian_filter};
 use crate::session::{
     Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session,
 };
@@ -51,9 +51,15 @@ pub(in crate::cli) struct Work<'a> {
     pub interrupted: bool,
     /// Part of the data that the last image explains, and whether its step was non-atomic.
     explained: Option<Explained>,
+    /// Distance of the last image from the maximum of its objective.
+    optimality: Option<Optimality>,
+    /// True of the image of a penalised likelihood.
+    is_penalised: bool,
     has_race: bool,
     /// True if the run finds the strength of the penalty, and that strength.
     finds_strength: bool,
+    /// Optimality residual that was asked for.
+    tolerance: Option<f64>,
     strength: Option<f64>,
     /// The rule that stopped the run, and its value.
     stopped_by: Option<String>,
@@ -105,8 +111,11 @@ impl<'a> Work<'a> {
             totals: Totals::default(),
             interrupted: false,
             explained: None,
+            optimality: None,
+            is_penalised: job.settings.algorithm.has_penalty(),
             has_race: false,
             finds_strength: job.settings.parameters.is(&BETA, AUTO),
+            tolerance: job.settings.parameters.number(&OPTIMALITY).filter(|_| job.settings.algorithm.has_penalty()),
             strength: None,
             stopped_by: None,
             last_step: None,
@@ -137,6 +146,7 @@ impl<'a> Work<'a> {
             EventKind::Started(info) => self.started(event.run, &info),
             EventKind::Iterate(report) => self.iterate(&report),
             EventKind::Explained { subiteration, explained } => self.explained(subiteration, explained),
+            EventKind::Optimality { subiteration, residual } => self.optimality(subiteration, residual),
             EventKind::RuleMet(words) => self.rule_met(words),
             EventKind::Notice(notice) => notices::print(&[notice]),
             EventKind::Ended(reason) => return self.ended(session, reason),
@@ -172,8 +182,19 @@ impl<'a> Work<'a> {
         }
     }
 
+    fn optimality(&mut self, subiteration: usize, residual: Optimality) {
+        self.optimality = Some(residual);
+        if let Some(record) = &mut self.record {
+            record.optimality(subiteration, residual);
+        }
+        if let Some(rows) = self.rows.filter(|_| self.table.is_ok()) {
+            self.tabulate(&[rows.optimality_row(subiteration, residual)]);
+        }
+    }
+
     fn iterate(&mut self, report: &IterateReport) {
         (self.explained, self.has_race) = (report.explained, report.race.is_some());
+        self.optimality = None;
         self.totals.add(report);
         let ascent = report.ascent.filter(|_| self.finds_strength);
         self.strength = self.strength.or(ascent.map(|ascent| ascent.tuning.strength));
@@ -318,11 +339,21 @@ impl<'a> Work<'a> {
         Ok(Some(done))
     }
 
+    /// Returns true if the image is far from the maximum of its objective, or farther than was asked for; prints the latter.
+    fn is_far(&self) -> bool {
+        let Some(residual) = self.optimality else { return false };
+        let tolerance = self.tolerance.filter(|tolerance| residual.0 > *tolerance && self.stopped_by.is_none());
+        if let Some(tolerance) = tolerance {
+            err!("warning: the optimality residual is {}; --tolerance is {}", residual.text(), Optimality(tolerance).text());
+        }
+        tolerance.is_some() || residual.is_far()
+    }
+
     /// Returns the outcome of an image; prints the missing part.
     fn done(&self, frame: &IterateUpdate) -> Done {
         // The session reported values that are not finite at their beginning, and missing data at its end.
-        let lacks_data = self.explained.is_some_and(Explained::lacks_data) && !self.has_race;
-        if lacks_data || frame.volume.not_finite().is_some() {
+        let is_no_result = self.explained.is_some_and(|explained| explained.is_no_result(self.is_penalised)) && !self.has_race;
+        if is_no_result || self.is_far() || frame.volume.not_finite().is_some() {
             return Done::Partial;
         }
         let missing = self.acquisition.as_ref().and_then(|acquisition| {

@@ -36,4 +36,8 @@ impl AscentKernels for CudaBackend {
         climb.launch(&self.stream, REDUCTION, &mut x.0, &floor.0, step_size, &preconditioner.0, of_direction, partial, count)?;
         Ok(self.partial::<2>()?.into_iter().fold([0.0; 2], |sums, part| [sums[0] + part[0], sums[1] + part[1]]))
     }
+
+    fn max_magnitude(&mut self, x: &CudaArray<Image>) -> Result<f64, BackendError> {
+        Ok(f64::from(self.largest_magnitude(x, x.len())?))
+    }
 }

@@ -6,8 +6,9 @@ use crate::recon::{
 };
 
 pub(super) static SVRG_PARAMETERS: &[&Parameter] =
-    &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &KAPPA, &DRAW_ORDER, &STEP_RULE, &STEP_SIZE];
-pub(super) static BSREM_PARAMETERS: &[&Parameter] = &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &KAPPA, &FIRST_STEP, &RELAXATION];
+    &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &KAPPA, &DRAW_ORDER, &STEP_RULE, &STEP_SIZE, &OPTIMALITY];
+pub(super) static BSREM_PARAMETERS: &[&Parameter] =
+    &[&PRIOR, &BETA, &GAMMA, &EPSILON, &DELTA, &KAPPA, &FIRST_STEP, &RELAXATION, &OPTIMALITY];
 
 /// Seed of random orders of subsets.
 const SEED: u64 = 1;
@@ -132,7 +133,7 @@ pub static STEP_RULE: Parameter = Parameter {
     key: "step_rule",
     label: "Step rule",
     help: "SVRG: step sizes by a table, or barzilai-borwein (from the curvature between two full gradients)",
-    details: "Default: table. barzilai-borwein begins with 2.2 or --step-size, which is its largest size.",
+    details: "Default: table. barzilai-borwein begins with 1.5 or --step-size, which is its largest size.",
     kind: Kind::Choice {
         choices: || vec![Choice::named("table"), Choice { label: "Barzilai–Borwein", ..Choice::named(BARZILAI_BORWEIN) }],
         default: "table",
@@ -149,8 +150,8 @@ const BARZILAI_BORWEIN: &str = "barzilai-borwein";
 pub static STEP_SIZE: Parameter = Parameter {
     key: "step_size",
     label: "Step size τ",
-    help: "SVRG: step size of all steps; without one it shrinks from 3 to 0.5 by a table",
-    details: "Default: 3 for 10 steps, 2 to number 100, 1.5 to 200, 1 to 300, then 0.5. Steps that lower the objective are halved.",
+    help: "SVRG: step size of all steps; below 2 they contract for every subset",
+    details: "Default: 1.5, after 1000 steps 1. Steps that lower the objective are undone and halved.",
     kind: Kind::Number { min: 1e-6, max: 1e3, unit: "", default: None, usual: 1.0, absent: "by the table", found: None },
     is_for: |_| true,
     needs: None,
@@ -181,6 +182,24 @@ pub static RELAXATION: Parameter = Parameter {
     is_in_short_texts: false,
 };
 
+/// Common to the tolerances of algorithms, which are one option.
+pub(super) const TOLERANCE_HELP: &str =
+    "Tolerance at which a run ends: svrg and bsrem, the optimality residual; tv, the change of the image by a step";
+
+/// Parameter of algorithms that climb.
+pub static OPTIMALITY: Parameter = Parameter {
+    key: "tolerance",
+    label: "Tolerance",
+    help: TOLERANCE_HELP,
+    details: "svrg, bsrem: the optimality residual is the longest step of a voxel by its own curvature, a part of the largest value, \
+              known every second or fourth iteration. A run that does not reach the tolerance ends with exit code 3. Default: none. \
+              tv: a part of the norm of the image; 0 = never. Default: 0.00001.",
+    kind: Kind::Number { min: 0.0, max: 1.0, unit: "", default: None, usual: 1e-4, absent: "all iterations", found: None },
+    is_for: |_| true,
+    needs: None,
+    is_in_short_texts: false,
+};
+
 fn penalty(parameters: &Parameters) -> PenaltySpec {
     PenaltySpec {
         prior: parameters.choice(&PRIOR),
@@ -199,8 +218,13 @@ pub(super) fn svrg(parameters: &Parameters) -> AlgorithmSpec {
         BARZILAI_BORWEIN => StepSizes::BarzilaiBorwein { first: size.unwrap_or(StepSizes::FIRST) },
         _ => size.map_or(StepSizes::Table, StepSizes::Constant),
     };
-    let settings =
-        SvrgSettings { step_sizes, order: parameters.choice::<DrawOrder>(&DRAW_ORDER), seed: SEED, stores_gradients: true };
+    let settings = SvrgSettings {
+        step_sizes,
+        order: parameters.choice::<DrawOrder>(&DRAW_ORDER),
+        seed: SEED,
+        stores_gradients: true,
+        tolerance: parameters.number(&OPTIMALITY),
+    };
     AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), penalty: penalty(parameters) }
 }
 
@@ -210,6 +234,7 @@ pub(super) fn bsrem(parameters: &Parameters) -> AlgorithmSpec {
         step_size: parameters.number(&FIRST_STEP).unwrap_or_default(),
         relaxation: parameters.number(&RELAXATION).unwrap_or_default(),
         subset_order: SubsetOrder::Spaced,
+        tolerance: parameters.number(&OPTIMALITY),
     };
     AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(settings), penalty: penalty(parameters) }
 }
@@ -248,8 +273,13 @@ mod tests {
     fn without_values_there_is_no_penalty_and_the_published_step_sizes() {
         let AlgorithmSpec::Ascent { method, penalty } = svrg(&Parameters::default()) else { panic!("no ascent") };
         assert_eq!(penalty, PenaltySpec::NONE);
-        let expected =
-            SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: SEED, stores_gradients: true };
+        let expected = SvrgSettings {
+            step_sizes: StepSizes::Table,
+            order: DrawOrder::Random,
+            seed: SEED,
+            stores_gradients: true,
+            tolerance: None,
+        };
         assert_eq!(method, AscentMethod::Svrg(expected));
         let parameters = Parameters::default().with_choice(&STEP_RULE, BARZILAI_BORWEIN);
         for (size, first) in [(None, 2.2), (Some(0.5), 0.5)] {

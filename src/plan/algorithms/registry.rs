@@ -301,15 +301,15 @@ impl AlgorithmChoice {
         let AscentTuning { strength, gamma, .. } = tuning;
         match self.0.method {
             Method::TotalVariation => Parameters::default().with_number(&LAMBDA, Some(strength)),
-            Method::Iterative(_) if self.has_subsets_at_will() => {
+            Method::Iterative(_) if self.has_penalty() => {
                 Parameters::default().with_number(&BETA, Some(strength)).with_number(&GAMMA, Some(gamma))
             }
             Method::Iterative(_) | Method::FilteredBackprojection(_) | Method::AsRead => Parameters::default(),
         }
     }
 
-    /// Returns true if it climbs to the maximum of a penalised likelihood, which it finds with any number of subsets.
-    pub fn has_subsets_at_will(self) -> bool {
+    /// Returns true if it climbs to the maximum of a penalised likelihood.
+    pub fn has_penalty(self) -> bool {
         self.0.parameters.iter().any(|parameter| parameter.key == PRIOR.key)
     }
 

@@ -1,6 +1,7 @@
 //! The algorithm of least squares with total variation, with its parameters.
 
 use super::parameters::{Choice, Kind, Parameter, Parameters};
+use super::penalised::TOLERANCE_HELP;
 use crate::recon::{SpectrumSettings, TvSettings};
 
 pub(super) static TV_PARAMETERS: &[&Parameter] = &[&LAMBDA, &TOLERANCE, &POSITIVITY, &SPECTRAL_SAMPLES, &LAMBDA_SPECTRAL];
@@ -26,8 +27,9 @@ pub static LAMBDA: Parameter = Parameter {
 pub static TOLERANCE: Parameter = Parameter {
     key: "tolerance",
     label: "Tolerance",
-    help: "Total variation has converged where a step changes the image by less than this part of its norm; 0 = never",
-    details: "Default: 0.00001.",
+    help: TOLERANCE_HELP,
+    details: "Total variation has converged where a step changes the image by less than this part of its norm; 0 = never. \
+              Default: 0.00001.",
     kind: Kind::Number { min: 0.0, max: 1.0, unit: "", default: Some(1e-5), usual: 1e-5, absent: "none", found: None },
     is_for: |_| true,
     needs: None,

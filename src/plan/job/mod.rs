@@ -37,7 +37,7 @@ impl Job {
     /// Returns a study of any kind with the settings of its run. An algorithm that climbs begins at the start image of the study, if
     /// the settings have none and it has their grid, and with its κ, if they have that of no other file.
     pub fn new(study: Arc<Study<Data>>, mut settings: RunSettings) -> Self {
-        if settings.init.is_none() && settings.algorithm.has_subsets_at_will() {
+        if settings.init.is_none() && settings.algorithm.has_penalty() {
             let start = study.preset.as_ref().and_then(|preset| preset.start.clone());
             settings.init = start.filter(|start| start.grid.same_as(&settings.grid));
         }
@@ -113,7 +113,7 @@ impl Job {
 
     /// Returns the notice that the data do not support this number of subsets.
     pub fn subset_notice(&self) -> Option<Notice> {
-        if self.settings.algorithm.has_subsets_at_will() {
+        if self.settings.algorithm.has_penalty() {
             return None;
         }
         self.settings.subset_rule?.notice(self.settings.subsets_in_use())
@@ -135,8 +135,8 @@ impl Job {
             && let Some(of_whole) = settings.subset_rule
             && let Some(rule) = SubsetRule::of_frames(list, frames_ms)
         {
-            if settings.num_subsets == of_whole.num_subsets_of(settings.algorithm) {
-                settings.num_subsets = rule.num_subsets_of(settings.algorithm);
+            if settings.num_subsets == of_whole.num_subsets() {
+                settings.num_subsets = rule.num_subsets();
             }
             if settings.num_iterations == of_whole.num_iterations() {
                 settings.num_iterations = default_num_iterations(settings.subsets_in_use());

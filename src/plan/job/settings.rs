@@ -262,7 +262,7 @@ impl RunSettings {
     /// Returns why there are not more subsets, where their number is a default that the data lower.
     pub fn why_subsets(&self) -> Option<String> {
         let has_subsets = self.algorithm.entry().has_subsets;
-        let is_default = |rule: &SubsetRule| rule.num_subsets() == self.num_subsets && !self.algorithm.has_subsets_at_will();
+        let is_default = |rule: &SubsetRule| rule.num_subsets() == self.num_subsets && !self.algorithm.has_penalty();
         self.subset_rule.filter(|rule| has_subsets && is_default(rule))?.why_lowered()
     }
 }

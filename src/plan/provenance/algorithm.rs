@@ -8,7 +8,7 @@ use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::algorithms::total_variation::{NO, YES};
 use crate::plan::job::replicates::ReplicateSettings;
 use crate::plan::job::subsets::SubsetRecord;
-use crate::recon::{AscentTuning, Baseline, FilterSettings, RaceReport};
+use crate::recon::{AscentTuning, Baseline, FilterSettings, Optimality, RaceReport};
 use crate::text::counted;
 
 /// The algorithm that made an image. In JSON all fields are on one level.
@@ -39,6 +39,12 @@ pub struct AscentRecord {
     /// Newest objective whose image was made before, where the algorithm computes it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub objective: Option<ObjectiveRecord>,
+    /// Newest optimality residual whose image was made before, or that of the image itself.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub optimality: Option<OptimalityRecord>,
+    /// True if that residual is one of a converged image.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub converged: Option<bool>,
     /// Step size.
     pub step_size: f64,
     /// Number of times that the step size had been halved because the objective had fallen.
@@ -61,6 +67,15 @@ pub struct TuningSpan {
     /// Settings of these steps.
     #[serde(flatten)]
     pub tuning: AscentTuning,
+}
+
+/// The distance of an image from the maximum of the objective.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OptimalityRecord {
+    /// Number of steps of the image.
+    pub of_subiteration: usize,
+    /// Longest step of a voxel by its own second derivatives, a part of the largest value.
+    pub residual: Optimality,
 }
 
 /// An objective data term − penalty.

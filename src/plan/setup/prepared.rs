@@ -99,7 +99,7 @@ pub(in crate::plan) fn race_warning(accumulation: Accumulation) -> Option<Notice
 /// Refuses a start image, or κ, on another grid than the reconstruction's, and κ of a file without one.
 pub(in crate::plan) fn check_start_images(settings: &RunSettings) -> Result<(), SetupError> {
     let StartImages { init, kappa } = settings.start_images();
-    let is_of_file = settings.algorithm.has_subsets_at_will() && settings.parameters.is(&KAPPA, KAPPA_OF_FILE);
+    let is_of_file = settings.algorithm.has_penalty() && settings.parameters.is(&KAPPA, KAPPA_OF_FILE);
     if is_of_file && kappa.is_none() {
         return Err(ReconError::from(SettingsProblem::NoKappa).into());
     }

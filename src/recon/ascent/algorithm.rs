@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use super::anchor::{Anchors, Scratch};
 use super::objective::{Objective, ObjectiveValue};
-use super::{AscentReport, AscentTuning};
+use super::{AscentReport, AscentTuning, Optimality};
 use crate::algebra::{BackendError, Image, ImageSpace, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Volume};
 use crate::operator::Accumulation;
 use crate::recon::image_readout::ImageReadout;
-use crate::recon::{Algorithm, EmKernels, EmReport, ForwardModel, PoissonTerms, ReconError, Stage, StageTimes, StepReport};
+use crate::recon::{
+    Algorithm, EmKernels, EmReport, Explained, ForwardModel, PoissonTerms, ReconError, Stage, StageTimes, StepReport,
+};
 use crate::task::Task;
 
 /// The way in which an algorithm climbs. A replicate climbs as the run does, with its own state.
@@ -33,8 +36,14 @@ pub(super) trait Climb<B: EmKernels, M, S>: Send {
         task: &Task,
     ) -> Result<(usize, PoissonTerms, AscentReport), ReconError>;
 
-    /// Follows a change of the penalty, from the next step on.
-    fn penalty_changed(_: &mut Self::State) {}
+    /// Returns the anchors of a state.
+    fn anchors(state: &mut Self::State) -> &mut Anchors<B>;
+
+    /// Returns working memory whose values no step needs from the one before.
+    fn scratch(&mut self) -> &mut Scratch<B>;
+
+    /// Returns the optimality residual at which a run ends.
+    fn tolerance(&self) -> Option<f64>;
 }
 
 /// State of the run, or of a replicate.
@@ -49,6 +58,8 @@ pub(super) struct Ascent<B: EmKernels, M, S, C: Climb<B, M, S>> {
     climb: C,
     run: Climber<C::State>,
     replicates: Vec<Climber<C::State>>,
+    /// Optimality residual of the last step of the run, if it began at an anchor.
+    last_optimality: Option<f64>,
 }
 
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Ascent<B, M, S, C> {
@@ -61,7 +72,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Asce
         let mut climber = || Ok::<_, BackendError>(Climber { state: climb.state(&mut objective)?, num_steps: 0 });
         let run = climber()?;
         let replicates = (0..num_replicates).map(|_| climber()).collect::<Result<_, _>>()?;
-        Ok(Self { objective, climb, run, replicates })
+        Ok(Self { objective, climb, run, replicates, last_optimality: None })
     }
 
     /// Does all that comes before the first step.
@@ -74,7 +85,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Asce
 
     /// Does the step of the replicates that have not done it before an interruption.
     fn step_replicates(&mut self, task: &Task) -> Result<(), ReconError> {
-        let Self { objective, climb, run: Climber { num_steps, .. }, replicates } = self;
+        let Self { objective, climb, run: Climber { num_steps, .. }, replicates, .. } = self;
         let behind = replicates.iter_mut().enumerate().filter(|(_, replicate)| replicate.num_steps == *num_steps);
         for (index, Climber { state, num_steps }) in behind {
             objective
@@ -105,6 +116,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algo
         let Self { objective, climb, run: Climber { state, num_steps }, .. } = self;
         let (subset, terms, ascent) = climb.climb(state, objective, *num_steps, &mut stages, task)?;
         *num_steps += 1;
+        self.last_optimality = ascent.optimality.map(|Optimality(residual)| residual);
         let (num_steps, num_subsets) = (*num_steps, objective.num_subsets());
         let PoissonTerms { log_likelihood, residual, num_unexplained_bins, num_limited_bins, .. } = terms;
         Ok(StepReport {
@@ -135,6 +147,24 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algo
     fn kappa(&mut self, task: &Task) -> Result<Option<Arc<Volume>>, ReconError> {
         self.begin(&mut StageTimes::default(), task)?;
         Ok(self.objective.kappa().cloned())
+    }
+
+    fn explained(&mut self, task: &Task) -> Result<Option<Explained>, ReconError> {
+        self.begin(&mut StageTimes::default(), task)?;
+        let all = self.objective.all();
+        let Objective { backend, model, x, sensitivity, .. } = &mut self.objective;
+        Ok(Explained::new(backend.dot(x, 0, sensitivity, all)?, model.totals()?))
+    }
+
+    fn optimality(&mut self, task: &Task) -> Result<Option<Optimality>, ReconError> {
+        let Self { objective, climb, run, .. } = self;
+        Ok(C::anchors(&mut run.state).optimality_now(objective, climb.scratch(), task)?.map(Optimality))
+    }
+
+    fn converged(&self) -> Option<String> {
+        let tolerance = self.climb.tolerance()?;
+        let residual = self.last_optimality.filter(|residual| *residual <= tolerance)?;
+        Some(format!("the optimality residual was {:.1e}, at most {tolerance:.1e}", residual))
     }
 
     fn num_subsets(&self) -> usize {
@@ -189,7 +219,10 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algo
         let before = self.objective.tuning();
         self.objective.set_tuning(tuning);
         if !self.objective.tuning().has_same_penalty(before) {
-            [&mut self.run].into_iter().chain(&mut self.replicates).for_each(|climber| C::penalty_changed(&mut climber.state));
+            [&mut self.run]
+                .into_iter()
+                .chain(&mut self.replicates)
+                .for_each(|climber| C::anchors(&mut climber.state).penalty_changed());
         }
     }
 

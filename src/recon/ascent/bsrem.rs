@@ -1,20 +1,22 @@
 //! Block-sequential regularised expectation maximisation (Ahn & Fessler 2003, IEEE Trans Med Imaging 22:613), with relaxation:
 //!
 //! ```text
-//! x ← max(0, x + α_k (x + δ) / Aᵀm · (N (b_s(x) − A_sᵀm) − β ∇R(x))),   b_s(x) = A_sᵀ (m ⊙ y / ȳ),   α_k = α₀ / (1 + η k)
+//! x ← max(floor, x + α_k P (N (b_s(x) − A_sᵀm) − β ∇R(x))),   b_s(x) = A_sᵀ (m ⊙ y / ȳ),   α_k = α₀ / (1 + η k)
 //! ```
 //!
-//! with k the whole iterations and δ a thousandth of the start image's largest value: a voxel at 0 can rise again.
+//! with k the whole iterations. P ([`super::preconditioner`]) has the curvature of the penalty: with α₀ ≤ 1 no strength makes a step
+//! diverge. Every fourth iteration begins at an anchor ([`super::anchor`]), which guards Φ.
 
 use super::AscentReport;
 use super::algorithm::{Ascent, Climb};
+use super::anchor::{Anchors, IMAGES_OF_ANCHORS, Purpose, Scratch};
 use super::objective::{Objective, copy};
 use crate::algebra::{BackendError, Image, ImageSpace};
 use crate::recon::{Algorithm, EmKernels, ForwardModel, PoissonTerms, ReconError, Stage, StageTimes, SubsetOrder};
 use crate::task::Task;
 
-/// Part of the start image's largest value that δ is.
-const DELTA: f64 = 1e-3;
+/// Iterations from anchor to anchor.
+const EPOCHS_OF_ANCHOR: usize = 4;
 
 /// Settings of BSREM.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +27,13 @@ pub struct BsremSettings {
     pub relaxation: f64,
     /// Order of the subsets.
     pub subset_order: SubsetOrder,
+    /// Optimality residual at which the run ends; `None` = it does not look.
+    pub tolerance: Option<f64>,
+}
+
+impl BsremSettings {
+    /// Images beyond the present one that are stored from step to step.
+    pub(in crate::recon) const IMAGES_OF_STATE: u64 = IMAGES_OF_ANCHORS;
 }
 
 /// Common to the steps of the run and of its replicates: all but the images.
@@ -33,11 +42,7 @@ struct Climbing<B: EmKernels> {
     order: Vec<usize>,
     /// Sensitivity of each subset.
     sensitivities: Vec<B::Array<Image>>,
-    /// 1 / Aᵀm.
-    inverse: B::Array<Image>,
-    delta: f32,
-    direction: B::Array<Image>,
-    scratch: B::Array<Image>,
+    scratch: Scratch<B>,
 }
 
 /// Makes the algorithm.
@@ -52,60 +57,65 @@ where
         order: settings.subset_order.order(num_subsets),
         settings,
         sensitivities: (0..num_subsets).map(|_| objective.zeros()).collect::<Result<_, _>>()?,
-        inverse: objective.zeros()?,
-        delta: 0.0,
-        direction: objective.zeros()?,
-        scratch: objective.zeros()?,
+        scratch: Scratch::new(&mut objective)?,
     };
     Ok(Box::new(Ascent::new(objective, climbing)?))
 }
 
 impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Climb<B, M, S> for Climbing<B> {
-    type State = ();
+    type State = Anchors<B>;
 
-    fn state(&self, _: &mut Objective<B, M, S>) -> Result<(), BackendError> {
-        Ok(())
+    fn state(&self, objective: &mut Objective<B, M, S>) -> Result<Anchors<B>, BackendError> {
+        Anchors::new(objective)
     }
 
     fn begin(&mut self, objective: &mut Objective<B, M, S>, stages: &mut StageTimes, task: &Task) -> Result<(), ReconError> {
         let (all, sensitivities) = (objective.all(), &mut self.sensitivities);
-        objective.begin(&self.order, stages, task, |backend, subset, own| {
-            copy(backend, own, &mut sensitivities[subset], all.clone())
-        })?;
-        let Objective { backend, sensitivity, .. } = &mut *objective;
-        backend.fill(&mut self.scratch, 1.0)?;
-        backend.masked(&mut self.inverse, &self.scratch, sensitivity)?;
-        backend.em_update(&mut self.inverse, &self.scratch, sensitivity)?;
-        self.delta = (DELTA * objective.largest()) as f32;
-        Ok(())
+        objective
+            .begin(&self.order, stages, task, |backend, subset, own| copy(backend, own, &mut sensitivities[subset], all.clone()))
     }
 
     fn climb(
         &mut self,
-        (): &mut (),
+        anchors: &mut Anchors<B>,
         objective: &mut Objective<B, M, S>,
         num_steps: usize,
         stages: &mut StageTimes,
         task: &Task,
     ) -> Result<(usize, PoissonTerms, AscentReport), ReconError> {
-        let Self { settings, order, sensitivities, inverse, delta, direction, scratch } = self;
-        let (iteration, subset) = (num_steps / order.len(), order[num_steps % order.len()]);
-        let step_size = objective.step_factor * settings.step_size / (1.0 + settings.relaxation * iteration as f64);
-        let terms = objective.backprojected_ratio(subset, scratch, stages, task)?;
+        let Self { settings, order, sensitivities, scratch } = self;
+        let (epoch, at) = (num_steps / order.len(), num_steps % order.len());
+        let subset = order[at];
+        let mut finding = None;
+        if at == 0 && epoch.is_multiple_of(EPOCHS_OF_ANCHOR) {
+            let purpose = Purpose { epoch, next: subset, num_parts: 0, has_momentum: false };
+            finding = Some(anchors.renew(objective, scratch, purpose, stages, task)?);
+        }
+        anchors.follow_penalty(objective, scratch)?;
+        let relaxed = settings.step_size / (1.0 + settings.relaxation * epoch as f64);
+        let step_size = objective.step_factor * anchors.scale * relaxed;
+        let Scratch { direction, ratio, .. } = scratch;
+        let terms = objective.backprojected_ratio(subset, ratio, stages, task)?;
         let update = stages.time(Stage::Update, || -> Result<f64, ReconError> {
-            let (all, scale) = (objective.all(), order.len() as f32);
-            objective.backend.scaled_difference(direction, scale, [scratch, &sensitivities[subset]], None)?;
+            let scale = order.len() as f32;
+            objective.backend.scaled_difference(direction, scale, [ratio, &sensitivities[subset]], None)?;
             objective.subtract_penalty_gradient(direction)?;
-            // (x + δ) / Aᵀm.
-            let Objective { backend, x, .. } = &mut *objective;
-            backend.fill(scratch, *delta)?;
-            backend.add_scaled(scratch, 0, 1.0, x, all.clone())?;
-            backend.multiply(scratch, 0, inverse, all)?;
-            let update = objective.climb(step_size, scratch, direction)?;
+            let update = objective.climb(step_size, &anchors.preconditioner, direction)?;
             objective.backend.finish()?;
             Ok(update)
         })?;
-        let tuning = objective.tuning();
-        Ok((subset, terms, AscentReport { objective: None, step_size, num_halved: 0, update, tuning }))
+        Ok((subset, terms, anchors.report(finding, step_size, update, objective.tuning())))
+    }
+
+    fn anchors(anchors: &mut Anchors<B>) -> &mut Anchors<B> {
+        anchors
+    }
+
+    fn scratch(&mut self) -> &mut Scratch<B> {
+        &mut self.scratch
+    }
+
+    fn tolerance(&self) -> Option<f64> {
+        self.settings.tolerance
     }
 }

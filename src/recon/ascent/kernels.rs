@@ -31,6 +31,12 @@ pub trait AscentKernels: Backend {
         preconditioner: &Self::Array<Image>,
         direction: &mut Self::Array<Image>,
     ) -> Result<[f64; 2], BackendError>;
+
+    /// Returns the largest |x|; 0 of none.
+    ///
+    /// # Errors
+    /// Device failure.
+    fn max_magnitude(&mut self, x: &Self::Array<Image>) -> Result<f64, BackendError>;
 }
 
 fn expect_len<const N: usize>(expected: usize, arrays: [&HostArray<Image>; N]) -> Result<(), BackendError> {
@@ -38,6 +44,11 @@ fn expect_len<const N: usize>(expected: usize, arrays: [&HostArray<Image>; N]) -
         Some(found) => Err(BackendError::Length { expected, found }),
         None => Ok(()),
     }
+}
+
+/// Returns the largest |x|; 0 of none.
+pub(crate) fn max_magnitude(x: &[f32]) -> f32 {
+    x.iter().fold(0.0, |largest, value| value.abs().max(largest))
 }
 
 impl AscentKernels for Host {
@@ -83,5 +94,9 @@ impl AscentKernels for Host {
         });
         let partial: Vec<[f64; 2]> = sums_of_chunks.collect();
         Ok([0, 1].map(|sum| partial.iter().map(|sums| sums[sum]).sum()))
+    }
+
+    fn max_magnitude(&mut self, x: &HostArray<Image>) -> Result<f64, BackendError> {
+        Ok(x.par_chunks(CHUNK).map(|x| f64::from(max_magnitude(x))).reduce(|| 0.0, f64::max))
     }
 }

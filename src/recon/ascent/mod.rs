@@ -5,11 +5,13 @@
 //! ```
 //!
 //! by the gradients of subsets: BSREM with steps that shrink, SVRG with gradients whose variance vanishes. Unlike EM they
-//! converge, also with subsets. Without a penalty they find the maximum of the likelihood.
+//! converge, also with subsets. Without a penalty they find the maximum of the likelihood. Anchors ([`anchor`]) guard both: Φ does not fall
+//! from one to the next, and each has an optimality residual.
 
 use std::fmt;
 
 mod algorithm;
+mod anchor;
 mod barzilai_borwein;
 mod bsrem;
 mod kernels;
@@ -20,6 +22,7 @@ mod svrg;
 
 pub use bsrem::BsremSettings;
 pub use kernels::AscentKernels;
+pub(crate) use kernels::max_magnitude;
 pub use objective::ObjectiveValue;
 pub use order::DrawOrder;
 pub use svrg::{StepSizes, SvrgSettings};
@@ -96,11 +99,44 @@ impl AscentTuning {
     }
 }
 
+/// Optimality residual of an image: the longest step of a voxel by its own second derivatives, a part of the image's largest value. 0 at
+/// the maximum of the objective. An image is farther from the maximum than that: by the number of steps that it still needs.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Optimality(pub f64);
+
+impl Optimality {
+    /// Residual up to which an image has converged: voxels are then within about half a per cent of the largest value.
+    const CONVERGED: f64 = 1e-4;
+    /// Residual above which an image is not one of its objective.
+    const FAR: f64 = 0.05;
+
+    /// Returns true if the image has converged.
+    pub fn has_converged(self) -> bool {
+        self.0 <= Self::CONVERGED
+    }
+
+    /// Returns true if the image is far from the maximum.
+    pub fn is_far(self) -> bool {
+        // (True of NaN, too.)
+        !(self.0 <= Self::FAR)
+    }
+
+    /// The residual as text, in %.
+    pub fn text(self) -> String {
+        let percent = 100.0 * self.0;
+        let digits = if percent >= 0.1 { 1 } else { (-percent.log10()).ceil().clamp(1.0, 9.0) as usize };
+        format!("{percent:.digits$} %")
+    }
+}
+
 /// Report of a step that climbs.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct AscentReport {
     /// Φ at the image *before* the step, where the step went through all data.
     pub objective: Option<ObjectiveValue>,
+    /// Distance of that image from the maximum by its own second derivatives, a part of its largest value; of total variation `None`.
+    pub optimality: Option<Optimality>,
     /// Step size.
     pub step_size: f64,
     /// Number of times that the step size has been halved because Φ had fallen or was not finite.

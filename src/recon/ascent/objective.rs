@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::AscentTuning;
+use super::anchor::raise;
 use crate::algebra::{BackendError, Data, Image, ImageSpace};
 use crate::data::Volume;
 use crate::operator::{Accumulation, OperatorError};
 use crate::recon::image_readout::ImageReadout;
-use crate::recon::post_filter::{gaussian_filter, gaussian_maps};
-use crate::recon::start::{UniformStart, check_start_image};
+use crate::recon::post_filter::gaussian_filter;
+use crate::recon::start::{UniformStart, check_kappa, check_start_image};
 use crate::recon::{
     Additions, EmKernels, ForwardModel, Kappa, Penalty, PenaltySpec, PoissonTerms, ReconError, SettingsProblem, Stage,
     StageTimes, StartImages, Step, proposed_strength,
@@ -19,8 +20,22 @@ use crate::task::Task;
 /// Least value of a voxel as a part of the start image's largest: an image of zeros along a line with counts has no likelihood.
 const FLOOR: f32 = 1e-7;
 
-/// Smoothing of images whose values steer a run, mm.
-pub(super) const SMOOTHING_FWHM_MM: f64 = 5.0;
+/// Smoothing of the image from which the strength follows, mm.
+const SMOOTHING_FWHM_MM: f64 = 5.0;
+
+/// Part of the image's level Σx² / Σx that is δ.
+const LIFT: f64 = 0.1;
+
+/// Part of the mean of D that is added to it: D of a voxel at the edge may be almost 0.
+const PART_OF_MEAN: f64 = 1e-3;
+
+/// Second derivatives of the negative log-likelihood, H_s = A_sᵀ (m² ⊙ y / ȳ² ⊙ A_s), times an image of ones.
+pub(super) struct Curvature<B: EmKernels> {
+    /// H · 1 = Σ H_s · 1.
+    pub sum: B::Array<Image>,
+    /// The largest H_s · 1 of each voxel.
+    pub largest: B::Array<Image>,
+}
 
 /// Φ by its terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -49,6 +64,8 @@ pub(super) struct Objective<B: EmKernels, M, S> {
     /// κ, if it is given; and the voxels of all pairs, once there has been a penalty.
     kappa: Option<Arc<Volume>>,
     neighbours: Option<B::Neighbours>,
+    /// Second derivatives at the start image of the run, if κ needed them.
+    pub curvature_of_start: Option<Curvature<B>>,
     /// Largest value of the start image, from which the penalty follows; known then, too.
     largest: f64,
     /// Factor of all step sizes.
@@ -83,6 +100,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         StartImages { init, kappa }: StartImages<'_>,
     ) -> Result<Self, ReconError> {
         check_start_image(init)?;
+        check_kappa(kappa)?;
         if spec.strength != Some(0.0) && space.places().is_none() {
             return Err(SettingsProblem::PenaltyWithoutVoxels.into());
         }
@@ -106,6 +124,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
             penalty: None,
             kappa: kappa.cloned(),
             neighbours: None,
+            curvature_of_start: None,
             largest: 0.0,
             step_factor: 1.0,
             start: Some((start, init.is_none())),
@@ -198,7 +217,9 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
             Ok::<_, ReconError>(())
         };
         swap(self, Some(replicate))?;
+        let of_run = self.curvature_of_start.take();
         let done = work(self);
+        self.curvature_of_start = of_run;
         swap(self, None)?;
         done
     }
@@ -275,13 +296,29 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         Ok(())
     }
 
-    /// Returns √(H · 1) at the present image: H · 1 = Aᵀ (m² ⊙ y / ȳ² ⊙ A 1).
+    /// Returns √(H · 1) at the present image, the start image.
     fn root_of_hessian_sums(&mut self, stages: &mut StageTimes, task: &Task) -> Result<Volume, ReconError> {
+        let curvature = match self.curvature_of_start.take() {
+            Some(curvature) => curvature,
+            None => self.data_curvature(stages, task)?,
+        };
+        let mut kappa = self.volume.clone();
+        self.readout.volume_into(&mut self.backend, &curvature.sum, 1.0, &mut kappa)?;
+        self.curvature_of_start = Some(curvature);
+        // (Below 0 is only rounding.)
+        kappa.as_mut_slice().iter_mut().for_each(|value| *value = value.max(0.0).sqrt());
+        Ok(kappa)
+    }
+
+    /// Returns the second derivatives of the negative log-likelihood at the present image, times an image of ones.
+    pub fn data_curvature(&mut self, stages: &mut StageTimes, task: &Task) -> Result<Curvature<B>, ReconError> {
         let all = self.all();
         let uniform = Arc::new(self.readout.space().uniform());
         let data_len = (0..self.num_subsets()).map(|subset| self.model.data_len(subset)).max().unwrap_or(0);
         let ones = self.backend.upload(uniform)?;
-        let (mut other, mut own, mut sum) = (self.backend.zeros::<Data>(data_len)?, self.zeros()?, self.zeros()?);
+        let (mut other, mut own) = (self.backend.zeros::<Data>(data_len)?, self.zeros()?);
+        let mut curvature = Curvature { sum: self.zeros()?, largest: self.zeros()? };
+        let [mut first, mut second] = [self.zeros()?, self.zeros()?];
         for subset in 0..self.num_subsets() {
             stages.time(Stage::Sensitivity, || -> Result<(), ReconError> {
                 let Self { backend, model, of_sensitivity, x, data, .. } = self;
@@ -296,14 +333,11 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
                 model.project(&mut step, &ones, &mut other)?;
                 step.backend.multiply(data, 0, &other, 0..len)?;
                 model.adjoint(&mut step, data, &mut own)?;
-                Ok(step.backend.add_scaled(&mut sum, 0, 1.0, &own, all.clone())?)
+                step.backend.add_scaled(&mut curvature.sum, 0, 1.0, &own, all.clone())?;
+                Ok(raise(step.backend, &mut curvature.largest, &own, [&mut first, &mut second], all.clone())?)
             })?;
         }
-        let mut kappa = self.volume.clone();
-        self.readout.volume_into(&mut self.backend, &sum, 1.0, &mut kappa)?;
-        // (Below 0 is only rounding.)
-        kappa.as_mut_slice().iter_mut().for_each(|value| *value = value.max(0.0).sqrt());
-        Ok(kappa)
+        Ok(curvature)
     }
 
     /// Returns κ; `None` = 1.
@@ -389,18 +423,90 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         backend.subtract_penalty_gradient(penalty, neighbours, x, out)
     }
 
-    /// `out` += the diagonal of β R's second derivatives at an image, in the field of view.
-    pub fn add_penalty_curvature(&mut self, image: &B::Array<Image>, out: &mut B::Array<Image>) -> Result<(), BackendError> {
-        let Self { backend, penalty: Some(penalty), neighbours: Some(neighbours), .. } = self else { return Ok(()) };
-        backend.add_penalty_curvature(penalty, neighbours, image, out)
+    /// `out` += the curvatures of parabolas above β R ([`crate::recon::PairTerms::above`]) at an image, or at the present one, in the field
+    /// of view.
+    pub fn add_penalty_curvature(
+        &mut self,
+        image: Option<&B::Array<Image>>,
+        out: &mut B::Array<Image>,
+    ) -> Result<(), BackendError> {
+        let Self { backend, penalty: Some(penalty), neighbours: Some(neighbours), x, .. } = self else { return Ok(()) };
+        backend.add_penalty_curvature(penalty, neighbours, image.unwrap_or(x), out)
     }
 
-    /// Brings the maps of a Gaussian filter of this full width at half maximum to the device; none for images that are not made of
-    /// voxels.
-    pub fn smoothing_maps(&mut self, fwhm_mm: f64) -> Result<Vec<B::VoxelMap>, BackendError> {
-        let space = self.readout.space();
-        let Some(places) = space.places() else { return Ok(Vec::new()) };
-        gaussian_maps(places, space.grid().voxel_mm, fwhm_mm).into_iter().map(|map| self.backend.voxel_map(map)).collect()
+    /// Returns δ, a tenth of the image's level Σx² / Σx; 0 of an image of zeros.
+    pub fn lift(&mut self, ones: &mut B::Array<Image>) -> Result<f32, BackendError> {
+        let all = self.all();
+        let Self { backend, x, .. } = self;
+        backend.fill(ones, 1.0)?;
+        let [sum, squares] = [backend.dot(x, 0, ones, all.clone())?, backend.dot(x, 0, x, all)?];
+        Ok(if sum > 0.0 { (LIFT * squares / sum) as f32 } else { 0.0 })
+    }
+
+    /// Returns how far the present image is from the maximum of Φ: the longest step of a voxel by its own second derivatives, as a part
+    /// of the image's largest value,
+    ///
+    /// ```text
+    /// r = max |max(floor, x + ∇Φ / D) − x| / max x,   D = H 1 + 2 β c(x + δ) + a thousandth of the mean of both
+    /// ```
+    ///
+    /// D has no factor x, and c is that of the lifted image: voxels at the floor, alone or together, that the data want higher count
+    /// fully. `of_data` = the gradient of the log-likelihood, `curvature` = H 1. An image of zeros that wants to rise has r = 1.
+    ///
+    /// # Errors
+    /// Values that are not finite, device failure.
+    pub fn optimality(
+        &mut self,
+        of_data: &B::Array<Image>,
+        curvature: &B::Array<Image>,
+        [direction, divisor, other]: [&mut B::Array<Image>; 3],
+    ) -> Result<f64, ReconError> {
+        let all = self.all();
+        let lift = self.lift(direction)?;
+        self.backend.fill(divisor, lift)?;
+        self.backend.add_scaled(divisor, 0, 1.0, &self.x, all.clone())?;
+        self.backend.fill(other, 0.0)?;
+        self.add_penalty_curvature(Some(divisor), other)?;
+        let Self { backend, sensitivity, .. } = self;
+        copy(backend, curvature, divisor, all.clone())?;
+        backend.add_scaled(divisor, 0, 2.0, other, all.clone())?;
+        // 1 where the sensitivity is above 0.
+        backend.masked(other, direction, sensitivity)?;
+        let [num, sum] = [backend.dot(other, 0, direction, all.clone())?, backend.dot(divisor, 0, other, all.clone())?];
+        backend.add_scaled(divisor, 0, (PART_OF_MEAN * sum / num.max(1.0)) as f32, direction, all.clone())?;
+        backend.em_update(other, direction, divisor)?;
+        copy(backend, of_data, direction, all.clone())?;
+        self.subtract_penalty_gradient(direction)?;
+        let Self { backend, x, floor, .. } = self;
+        copy(backend, x, divisor, all.clone())?;
+        let [of_step, of_x] = backend.climb(divisor, floor, 1.0, other, direction)?;
+        if !(of_step.is_finite() && of_x.is_finite()) {
+            return Err(ReconError::NotFinite("the gradient of the objective"));
+        }
+        backend.add_scaled(divisor, 0, -1.0, x, all)?;
+        let [step, largest] = [backend.max_magnitude(divisor)?, backend.max_magnitude(x)?];
+        Ok(if largest > 0.0 { step / largest } else { f64::from(u8::from(of_step > 0.0)) })
+    }
+
+    /// x = max(floor, x + `part` · (x − `end`)).
+    pub fn move_ahead(&mut self, part: f64, end: &B::Array<Image>) -> Result<(), BackendError> {
+        let all = self.all();
+        let Self { backend, x, scratch, .. } = self;
+        backend.scaled_difference(scratch, part as f32, [x, end], None)?;
+        backend.add_scaled(x, 0, 1.0, scratch, all)?;
+        self.hold_above_floor()
+    }
+
+    /// Returns ⟨direction, x − x before⟩. The scratch array is an image.
+    pub fn gain_since(
+        &mut self,
+        before: &B::Array<Image>,
+        direction: &B::Array<Image>,
+        scratch: &mut B::Array<Image>,
+    ) -> Result<f64, BackendError> {
+        let all = self.all();
+        self.backend.scaled_difference(scratch, 1.0, [&self.x, before], None)?;
+        self.backend.dot(direction, 0, scratch, all)
     }
 
     /// Returns the present image, `[z, y, x]`.
@@ -416,15 +522,22 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
 
     /// x = max(floor, x + `step_size` · P · direction). Returns the length of the change, before what falls below the floor is held there,
     /// relative to that of x. The values of the direction are lost.
+    ///
+    /// # Errors
+    /// Values that are not finite, device failure.
     pub fn climb(
         &mut self,
         step_size: f64,
         preconditioner: &B::Array<Image>,
         direction: &mut B::Array<Image>,
-    ) -> Result<f64, BackendError> {
+    ) -> Result<f64, ReconError> {
         let Self { backend, x, floor, .. } = self;
         let [of_change, of_x] = backend.climb(x, floor, step_size as f32, preconditioner, direction)?;
-        Ok(step_size * (of_change / of_x).sqrt())
+        // (The maximum with the floor hides values that are no numbers.)
+        if !(of_change.is_finite() && of_x.is_finite()) {
+            return Err(ReconError::NotFinite("a step of the image"));
+        }
+        Ok(if of_x > 0.0 { step_size * (of_change / of_x).sqrt() } else { 0.0 })
     }
 
     /// x = max(floor, x).

@@ -1,66 +1,47 @@
-//! The preconditioner of SVRG,
+//! The preconditioner of algorithms that climb,
 //!
 //! ```text
-//! P = x̄ / (Aᵀm + 3/2 · β diag(∇²R(x̄)) x̄),   x̄ = the image smoothed, at least δ
+//! P = v / (N max_s (H_s v) + 2 β c v),   v = x + δ,   δ = Σx² / (10 Σx)
 //! ```
 //!
-//! and 0 where Aᵀm = 0. Images that are not made of voxels are smooth already: there x̄ = their coefficients.
+//! and 0 where Aᵀm = 0. H_s are the second derivatives of the negative log-likelihood of a subset. They have no negative element, so for each
+//! v > 0 the diagonal (H_s v) / v is at least H_s (its largest eigenvalue is 1 in that metric: Perron and Frobenius), and steps
+//! below 2 P ∇Φ contract for every subset, also for one with a single view. With v = x this is the step x / Aᵀm of expectation maximisation,
+//! which never leaves 0; with δ it does. H_s v is bounded by what is known:
+//!
+//! ```text
+//! H_s x ≤ max(b_s, Aᵀm / N),   b_s = A_sᵀ (m ⊙ y / ȳ);   H_s 1 from the image at which it was computed last
+//! ```
+//!
+//! c: Σ w κ κ′ ψ′ / (x − x′) over the neighbours, the curvatures of parabolas above the penalty; twice as much also bounds the mixed
+//! derivatives.
 
-use super::objective::{Objective, SMOOTHING_FWHM_MM, copy};
-use crate::algebra::{BackendError, Image, ImageSpace};
-use crate::recon::{EmKernels, ForwardModel};
+use super::objective::Objective;
+use crate::algebra::{Image, ImageSpace};
+use crate::recon::{EmKernels, ForwardModel, ReconError};
 
-/// Weight of the penalty's curvature.
-const CURVATURE_WEIGHT: f32 = 1.5;
-
-/// Maker of P on the device.
-pub(super) struct Preconditioner<B: EmKernels> {
-    /// The maps that smooth an image one after the other; `None` until they are needed.
-    smoothing: Option<Vec<B::VoxelMap>>,
-}
-
-impl<B: EmKernels> Preconditioner<B> {
-    /// Returns it without maps.
-    pub fn new() -> Self {
-        Self { smoothing: None }
-    }
-
-    /// `x` = P at the present image; `delta` = δ. The scratch arrays are images.
-    pub fn make<M: ForwardModel<B>, S: ImageSpace<B>>(
-        &mut self,
-        objective: &mut Objective<B, M, S>,
-        delta: f32,
-        x: &mut B::Array<Image>,
-        [smoothed, scratch]: [&mut B::Array<Image>; 2],
-    ) -> Result<(), BackendError> {
-        let all = objective.all();
-        let maps = match &self.smoothing {
-            Some(maps) => maps,
-            None => self.smoothing.insert(objective.smoothing_maps(SMOOTHING_FWHM_MM)?),
-        };
-        objective.copy_into(smoothed)?;
-        for map in maps {
-            objective.backend.map_voxels(map, smoothed, scratch)?;
-            std::mem::swap(smoothed, scratch);
-        }
-        objective.backend.fill(scratch, 0.0)?;
-        objective.add_penalty_curvature(smoothed, scratch)?;
-        let Objective { backend, sensitivity, .. } = objective;
-        // At least δ: larger values stay.
-        backend.fill(x, delta)?;
-        backend.add_scaled(smoothed, 0, -1.0, x, all.clone())?;
-        backend.masked(x, smoothed, smoothed)?;
-        backend.fill(smoothed, delta)?;
-        backend.add_scaled(x, 0, 1.0, smoothed, all.clone())?;
-        // The divisor.
-        backend.multiply(scratch, 0, x, all.clone())?;
-        copy(backend, sensitivity, smoothed, all.clone())?;
-        backend.add_scaled(smoothed, 0, CURVATURE_WEIGHT, scratch, all)?;
-        // x̄ · 1 / divisor.
-        backend.masked(scratch, x, sensitivity)?;
-        backend.fill(x, 1.0)?;
-        backend.em_update(scratch, x, smoothed)?;
-        std::mem::swap(x, scratch);
-        Ok(())
-    }
+/// `p` = P at the present image. `largest` = the largest b_s, at least Aᵀm / N, and the largest H_s 1, of each voxel over the subsets. The
+/// scratch arrays are images.
+pub(super) fn make_preconditioner<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>>(
+    objective: &mut Objective<B, M, S>,
+    [of_image, of_ones]: [&B::Array<Image>; 2],
+    p: &mut B::Array<Image>,
+    [v, divisor]: [&mut B::Array<Image>; 2],
+) -> Result<(), ReconError> {
+    let (all, num_subsets) = (objective.all(), objective.num_subsets() as f32);
+    let lift = objective.lift(v)?;
+    objective.backend.fill(p, 0.0)?;
+    objective.add_penalty_curvature(None, p)?;
+    let Objective { backend, x, sensitivity, .. } = objective;
+    backend.fill(v, lift)?;
+    backend.add_scaled(v, 0, 1.0, x, all.clone())?;
+    backend.multiply(p, 0, v, all.clone())?;
+    backend.fill(divisor, 0.0)?;
+    backend.add_scaled(divisor, 0, num_subsets, of_image, all.clone())?;
+    backend.add_scaled(divisor, 0, num_subsets * lift, of_ones, all.clone())?;
+    backend.add_scaled(divisor, 0, 2.0, p, all)?;
+    // v · 1 / divisor.
+    backend.masked(p, v, sensitivity)?;
+    backend.fill(v, 1.0)?;
+    Ok(backend.em_update(p, v, divisor)?)
 }

@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::*;
-use crate::algebra::{Columns, Data, FieldOfView, Host, HostArray, Image, Voxels};
+use crate::algebra::{Backend as _, Data, Host, HostArray, Image, Voxels};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, DataSpace, LinearOperator, OperatorError, Subset};
 use crate::recon::{
     Additions, Algorithm, AlgorithmSpec, Bootstrap, Factors, Kappa, MeasuredValues, PairWeights, PenaltySpec, Potential, Prior,
-    ProjectionModel, ReconError, SettingsProblem, StageTimes, StartImages, StepReport, SubsetOrder, gaussian_filter,
+    ProjectionModel, ReconError, SettingsProblem, StageTimes, StartImages, StepReport, SubsetOrder,
 };
 use crate::task::{Stopped, Task};
 
@@ -123,7 +123,7 @@ fn model(num_subsets: usize) -> ProjectionModel<Host, Dense, Dense> {
 
 const PENALTY: PenaltySpec = PenaltySpec { strength: Some(0.5), epsilon: Some(0.01), kappa: Kappa::None, ..PenaltySpec::NONE };
 const SETTINGS: SvrgSettings =
-    SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 1, stores_gradients: true };
+    SvrgSettings { step_sizes: StepSizes::Table, order: DrawOrder::Random, seed: 1, stores_gradients: true, tolerance: None };
 const ADDITIONS: Additions = Additions {
     accumulation: Accumulation::Deterministic,
     sensitivity_accumulation: Accumulation::Deterministic,
@@ -197,7 +197,7 @@ fn steps_that_diverge_are_halved_until_they_climb() {
 
 #[test]
 fn bsrem_comes_near_the_maximum_as_its_steps_shrink() {
-    let settings = BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Sequential };
+    let settings = BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Sequential, tolerance: None };
     let spec = AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(settings), penalty: PENALTY };
     let after = |iterations| {
         let mut algorithm = begun(spec, Some(&Volume::filled(grid(), 3.0)));
@@ -224,8 +224,14 @@ fn without_a_start_image_it_is_that_of_an_iteration_of_osem_and_every_run_has_th
             order: DrawOrder::Random,
             seed: 7,
             stores_gradients: true,
+            tolerance: None,
         }),
-        AscentMethod::Bsrem(BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Spaced }),
+        AscentMethod::Bsrem(BsremSettings {
+            step_size: 1.0,
+            relaxation: 0.05,
+            subset_order: SubsetOrder::Spaced,
+            tolerance: None,
+        }),
     ] {
         let spec = AlgorithmSpec::Ascent { method, penalty: PENALTY };
         let [first, second, after_osem] = [None, None, Some(&start)].map(|start| {
@@ -268,33 +274,155 @@ fn kappa_is_the_root_of_the_second_derivatives_times_one_at_the_start_image() {
     }
 }
 
+/// An objective at the start image, with its penalty.
+fn objective_at(
+    start: &Volume,
+    voxels: Voxels,
+    num_subsets: usize,
+) -> objective::Objective<Host, ProjectionModel<Host, Dense, Dense>, Voxels> {
+    let mut objective = objective::Objective::new(Host, voxels, model(num_subsets), PENALTY, ADDITIONS, at(start)).unwrap();
+    let (mut stages, task) = (StageTimes::default(), Task::new());
+    let order: Vec<usize> = (0..num_subsets).collect();
+    objective.begin(&order, &mut stages, &task, |_, _, _| Ok(())).unwrap();
+    objective.begin_penalty(&mut stages, &task).unwrap();
+    objective
+}
+
+/// y / ȳ and y / ȳ² of each datum at an image, with A 1.
+fn ratios(x: &[f64]) -> Vec<[f64; 3]> {
+    let of_datum = |i: usize| {
+        let [expected, of_ones] =
+            [x, &[1.0; NUM_VOXELS]].map(|x| (0..NUM_VOXELS).map(|j| Dense::element(i, j) * x[j]).sum::<f64>());
+        let y = f64::from(COUNTS[i]);
+        [y / (expected + 0.5), y / (expected + 0.5).powi(2), of_ones]
+    };
+    (0..NUM_DATA).map(of_datum).collect()
+}
+
 #[test]
-fn the_preconditioner_is_that_of_the_filtered_image() {
-    // Voxels in both orders, with corners outside the field of view.
-    let grid = Grid::centred([4, 2, 1], [2.0, 2.0, 3.0]).unwrap();
-    let fov = FieldOfView::new(&grid, 2.5);
-    let columns = Columns { classes: 1, lanes: 1, first: 0, tail: 0 };
-    for voxels in [Voxels::new(grid.clone(), fov.clone()), Voxels::in_columns(grid.clone(), fov.clone(), columns)] {
-        let start = Volume::from_vec(grid.clone(), (0..8).map(|at| (at * at) as f32).collect(), Default::default()).unwrap();
-        let mut objective = objective::Objective::new(Host, voxels, model(4), PENALTY, ADDITIONS, at(&start)).unwrap();
-        let (mut stages, task) = (StageTimes::default(), Task::new());
-        objective.begin(&[0, 2, 1, 3], &mut stages, &task, |_, _, _| Ok(())).unwrap();
-        objective.begin_penalty(&mut stages, &task).unwrap();
-        let [mut values, mut first, mut second] = [(); 3].map(|()| objective.zeros().unwrap());
-        preconditioner::Preconditioner::new().make(&mut objective, 20.0, &mut values, [&mut first, &mut second]).unwrap();
-        let smoothed = gaussian_filter(objective.volume().unwrap(), objective::SMOOTHING_FWHM_MM);
-        let penalty = PENALTY.from_start(objective.largest()).unwrap();
-        let curvature = penalty.terms(&grid, smoothed.as_slice()).curvature;
-        for (voxel, curvature) in curvature.into_iter().enumerate() {
-            let sensitivity = f64::from(objective.sensitivity[voxel]);
-            let x = f64::from(smoothed.as_slice()[voxel]).max(20.0);
-            let expected = match fov.contains(voxel % 4, voxel / 4) {
-                true => x / (sensitivity + 1.5 * curvature * x),
-                false => x / sensitivity,
-            };
-            let found = f64::from(values[voxel]);
-            assert!((found - expected).abs() <= 1e-6 * expected, "{voxel}: {found} {expected}");
+fn the_preconditioner_bounds_the_second_derivatives_of_every_subset() {
+    // With single data as subsets, too. A voxel begins at the floor.
+    for num_subsets in [1, 4, 24] {
+        let x: Vec<f64> = (0..NUM_VOXELS).map(|j| if j == 3 { 1e-7 } else { 0.5 * (j + 1) as f64 }).collect();
+        let start = Volume::from_vec(grid(), x.iter().map(|x| *x as f32).collect(), Default::default()).unwrap();
+        let mut objective = objective_at(&start, Voxels::whole(grid()), num_subsets);
+        let mut scratch = anchor::Scratch::new(&mut objective).unwrap();
+        let mut anchors = anchor::Anchors::new(&mut objective).unwrap();
+        let purpose = anchor::Purpose { epoch: 0, next: 0, num_parts: num_subsets, has_momentum: true };
+        anchors.renew(&mut objective, &mut scratch, purpose, &mut StageTimes::default(), &Task::new()).unwrap();
+        let above = PENALTY.from_start(objective.largest()).unwrap().terms(&grid(), start.as_slice()).above;
+        let ratios = ratios(&x);
+        let lift = 0.1 * x.iter().map(|x| x * x).sum::<f64>() / x.iter().sum::<f64>();
+        for j in 0..NUM_VOXELS {
+            let subset = |s: usize| (s..NUM_DATA).step_by(num_subsets);
+            let sensitivity: f64 = (0..NUM_DATA).map(|i| Dense::element(i, j)).sum::<f64>() / num_subsets as f64;
+            let largest =
+                |value: &dyn Fn(usize) -> f64| (0..num_subsets).map(|s| subset(s).map(value).sum::<f64>()).fold(0.0, f64::max);
+            let of_image = largest(&|i| Dense::element(i, j) * ratios[i][0]).max(sensitivity);
+            let of_ones = largest(&|i| Dense::element(i, j) * ratios[i][1] * ratios[i][2]);
+            let v = x[j] + lift;
+            let expected = v / (num_subsets as f64 * (of_image + lift * of_ones) + 2.0 * above[j] * v);
+            let found = f64::from(anchors.preconditioner[j]);
+            assert!((found - expected).abs() <= 1e-5 * expected, "{num_subsets} {j}: {found} {expected}");
+            // (H_s v) / v is no larger, for all subsets.
+            for s in 0..num_subsets {
+                let product = |i: usize| {
+                    let of_v: f64 = (0..NUM_VOXELS).map(|k| Dense::element(i, k) * (x[k] + lift)).sum();
+                    Dense::element(i, j) * ratios[i][1] * of_v
+                };
+                let curvature = num_subsets as f64 * subset(s).map(product).sum::<f64>() / v + 2.0 * above[j];
+                assert!(curvature * found <= 1.0 + 1e-5, "{num_subsets} {s} {j}: {}", curvature * found);
+            }
         }
+    }
+}
+
+#[test]
+fn the_optimality_residual_is_its_formula_and_finds_voxels_at_the_floor() {
+    let run_to = |epochs: usize| {
+        let mut algorithm = svrg(StepSizes::Table, PENALTY, DrawOrder::Random);
+        run(&mut *algorithm, epochs);
+        let mut volume = Volume::filled(grid(), 0.0);
+        algorithm.volume_into(&mut volume).unwrap();
+        (algorithm.optimality(&Task::new()).unwrap().unwrap(), volume)
+    };
+    let (far, _) = run_to(1);
+    let (near, volume) = run_to(100);
+    assert!(near.has_converged() && near.0 < 2e-6 && far.0 > 30.0 * near.0, "{far:?} {near:?}");
+    // By its formula, at another image: that of a voxel at the floor, and of all of a slice.
+    for at_floor in [1, 4] {
+        let mut start = volume.clone();
+        start.as_mut_slice()[..at_floor].fill(0.0);
+        let mut objective = objective_at(&start, Voxels::whole(grid()), 4);
+        let curvature = objective.data_curvature(&mut StageTimes::default(), &Task::new()).unwrap();
+        let x: Vec<f64> = objective.x.iter().map(|x| f64::from(*x)).collect();
+        let ratios = ratios(&x);
+        let terms = PENALTY.from_start(objective.largest()).unwrap().terms(&grid(), &x);
+        let lift = 0.1 * x.iter().map(|x| x * x).sum::<f64>() / x.iter().sum::<f64>();
+        let lifted: Vec<f64> = x.iter().map(|x| x + lift).collect();
+        let above = PENALTY.from_start(objective.largest()).unwrap().terms(&grid(), &lifted).above;
+        let sum =
+            |j: usize, value: &dyn Fn(usize) -> f64| -> f64 { (0..NUM_DATA).map(|i| Dense::element(i, j) * value(i)).sum() };
+        let of_data: Vec<f64> = (0..NUM_VOXELS).map(|j| sum(j, &|i| ratios[i][0] - 1.0)).collect();
+        let divisor: Vec<f64> = (0..NUM_VOXELS).map(|j| sum(j, &|i| ratios[i][1] * ratios[i][2]) + 2.0 * above[j]).collect();
+        let mean = divisor.iter().sum::<f64>() / NUM_VOXELS as f64;
+        let largest = x.iter().fold(0.0f64, |largest, x| largest.max(*x));
+        let step = |j: usize| {
+            let step = (of_data[j] - terms.gradient[j]) / (divisor[j] + 1e-3 * mean);
+            ((x[j] + step).max(1e-7 * largest) - x[j]).abs()
+        };
+        let expected = (0..NUM_VOXELS).map(step).fold(0.0, f64::max) / largest;
+        let mut scratch = anchor::Scratch::new(&mut objective).unwrap();
+        let gradient = objective.backend.upload(Arc::new(of_data.iter().map(|value| *value as f32).collect())).unwrap();
+        let found = objective.optimality(&gradient, &curvature.sum, scratch.all()).unwrap();
+        assert!((found - expected).abs() <= 1e-4 * expected && found > 0.01, "{at_floor}: {found} {expected}");
+    }
+}
+
+#[test]
+fn values_that_are_no_numbers_fail_the_run_by_name() {
+    let mut kappa = Volume::filled(grid(), 1.0);
+    kappa.as_mut_slice()[2] = f32::NAN;
+    let (kappa, start) = (Arc::new(kappa), Volume::filled(grid(), 3.0));
+    for method in METHODS {
+        let spec = AlgorithmSpec::Ascent { method, penalty: PenaltySpec { kappa: Kappa::File, ..PENALTY } };
+        let images = StartImages { init: Some(&start), kappa: Some(&kappa) };
+        let mut algorithm = crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, images).unwrap();
+        let refused = algorithm.step(&Task::new()).unwrap_err();
+        assert!(matches!(refused, ReconError::UnsuitableSettings(SettingsProblem::UnusableKappa)), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_run_ends_at_its_tolerance() {
+    let tolerance = Some(1e-3);
+    let svrg = AscentMethod::Svrg(SvrgSettings { tolerance, ..SETTINGS });
+    let bsrem = BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Spaced, tolerance };
+    for method in [svrg, AscentMethod::Bsrem(bsrem)] {
+        let mut algorithm = begun(AlgorithmSpec::Ascent { method, penalty: PENALTY }, Some(&Volume::filled(grid(), 3.0)));
+        let reports: Vec<StepReport> =
+            std::iter::from_fn(|| algorithm.converged().is_none().then(|| algorithm.step(&Task::new()).unwrap()))
+                .take(4000)
+                .collect();
+        let residuals: Vec<f64> =
+            reports.iter().filter_map(|report| report.ascent?.optimality).map(|residual| residual.0).collect();
+        let (last, before) = residuals.split_last().unwrap();
+        assert!(*last <= 1e-3 && before.len() > 1 && before.iter().all(|residual| *residual > 1e-3), "{method:?}: {residuals:?}");
+    }
+}
+
+#[test]
+fn an_image_of_a_penalised_likelihood_reports_the_part_of_the_data_that_it_explains() {
+    for method in METHODS {
+        let mut algorithm = begun(AlgorithmSpec::Ascent { method, penalty: PENALTY }, Some(&Volume::filled(grid(), 3.0)));
+        run(&mut *algorithm, 100);
+        let mut volume = Volume::filled(grid(), 0.0);
+        algorithm.volume_into(&mut volume).unwrap();
+        let column = |j: usize| (0..NUM_DATA).map(|i| Dense::element(i, j)).sum::<f64>();
+        let image: f64 = (0..NUM_VOXELS).map(|j| column(j) * f64::from(volume.as_slice()[j])).sum();
+        let found = algorithm.explained(&Task::new()).unwrap().unwrap();
+        assert!((found.image - image).abs() < 1e-5 * image, "{method:?}: {found:?} {image}");
+        assert_eq!((found.additive, found.measured), (0.5 * NUM_DATA as f64, COUNTS.iter().map(|y| f64::from(*y)).sum()));
     }
 }
 
@@ -378,8 +506,14 @@ fn steps_have_the_factor_that_is_set_during_a_run() {
             order: DrawOrder::Random,
             seed: 1,
             stores_gradients: true,
+            tolerance: None,
         }),
-        AscentMethod::Bsrem(BsremSettings { step_size: 0.3, relaxation: 0.0, subset_order: SubsetOrder::Spaced }),
+        AscentMethod::Bsrem(BsremSettings {
+            step_size: 0.3,
+            relaxation: 0.0,
+            subset_order: SubsetOrder::Spaced,
+            tolerance: None,
+        }),
     ] {
         let spec = AlgorithmSpec::Ascent { method, penalty: PENALTY };
         let mut algorithm = begun(spec, Some(&Volume::filled(grid(), 3.0)));
@@ -426,7 +560,7 @@ fn a_start_image_has_its_level_at_any_size_of_the_factors() {
 const METHODS: [AscentMethod; 3] = [
     AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::Constant(2.0), ..SETTINGS }),
     AscentMethod::Svrg(SvrgSettings { step_sizes: StepSizes::BarzilaiBorwein { first: 1.0 }, ..SETTINGS }),
-    AscentMethod::Bsrem(BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Spaced }),
+    AscentMethod::Bsrem(BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Spaced, tolerance: None }),
 ];
 const BOOTSTRAP: Bootstrap = Bootstrap { num: 3, seed: 4, share: 1.0 };
 

@@ -43,7 +43,7 @@ pub trait PenaltyKernels: Backend {
         x: &Self::Array<Image>,
     ) -> Result<f64, BackendError>;
 
-    /// `out` += the diagonal of β R's second derivatives, in the field of view.
+    /// `out` += β Σ w κ κ′ ψ′ / (x − x′) over the pairs of each voxel in the field of view: [`PairTerms::above`](super::PairTerms).
     ///
     /// # Errors
     /// Arrays of other lengths, device failure.

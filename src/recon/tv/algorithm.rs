@@ -410,7 +410,7 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
             num_events: None,
             stages,
             em: None,
-            ascent: Some(AscentReport { objective, step_size, num_halved: 0, update: self.update, tuning }),
+            ascent: Some(AscentReport { objective, optimality: None, step_size, num_halved: 0, update: self.update, tuning }),
         })
     }
 

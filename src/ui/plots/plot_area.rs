@@ -252,8 +252,11 @@ fn ascent_ui(chosen: LikelihoodCurves, view: &PlotsView, ui: &mut Ui, actions: &
     let (strong, weak) = (ui.visuals().strong_text_color(), ui.visuals().weak_text_color());
     match chosen {
         LikelihoodCurves::Update => {
-            let plot = CurvePlot::scaled(view, "update", "update of the image", "%", Scale::Logarithmic);
-            plot.show(ui, actions, move |curves| curves.with_kept("update", |of| &of.update, strong, 1.8));
+            let plot = CurvePlot::scaled(view, "update", "update, optimality residual", "%", Scale::Logarithmic);
+            plot.show(ui, actions, move |curves| {
+                curves.curve("optimality residual", &view.curves.optimality, colours.warning, 1.8);
+                curves.with_kept("update", |of| &of.update, strong, 1.8);
+            });
         }
         LikelihoodCurves::StepSize => {
             CurvePlot::new(view, "step size", "step size", "").including([0.0]).show(ui, actions, move |curves| {

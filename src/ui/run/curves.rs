@@ -91,6 +91,8 @@ pub struct Curves {
     pub penalty_change: Pieces,
     /// Length of each step of such an algorithm relative to that of the image, %.
     pub update: Vec<[f64; 2]>,
+    /// Optimality residual of the images at anchors, %.
+    pub optimality: Vec<[f64; 2]>,
     /// Its step size.
     pub step_size: Vec<[f64; 2]>,
     /// Number of times that the step size has been halved.
@@ -189,7 +191,10 @@ impl Curves {
         self.update = points(|ascent| 100.0 * ascent.update);
         self.step_size = points(|ascent| ascent.step_size);
         self.num_halved = points(|ascent| ascent.num_halved as f64);
-        // Φ belongs to the image before its step.
+        // Φ and the residual belong to the image before their step.
+        let residuals: Vec<[f64; 2]> =
+            steps.iter().filter_map(|(step, ascent)| Some([at(step.saturating_sub(1)), 100.0 * ascent.optimality?.0])).collect();
+        self.optimality = thinned(&residuals).copied().collect();
         let before =
             |(step, ascent): &(usize, AscentReport)| Some((at(step.saturating_sub(1)), ascent.tuning, ascent.objective?));
         let values: Vec<(f64, AscentTuning, ObjectiveValue)> = steps.iter().filter_map(before).collect();

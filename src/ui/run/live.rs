@@ -13,7 +13,7 @@ use crate::data::{Modality, RelaxationRate, Roi, Volume};
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, IterationScheme, Provenance, StartInfo};
-use crate::recon::{AscentTuning, Explained, RaceReport};
+use crate::recon::{AscentTuning, Explained, Optimality, RaceReport};
 use crate::session::{
     Comparison, EndReason, Event, EventKind, IterateReport, OxygenImages, OxygenRedraw, OxygenUpdate, PeakLine, PeaksPoint,
     RunId, RunRecord, RunTable, StepFigures,
@@ -119,6 +119,8 @@ pub struct LiveRun {
     pub last: Option<IterateReport>,
     /// Part of the data that the image after the last iteration explains.
     pub explained: Option<Explained>,
+    /// Newest distance from the maximum of the objective.
+    pub optimality: Option<Optimality>,
     /// Figures of the whole image by number of complete steps.
     pub steps: BTreeMap<usize, StepFigures>,
     /// ROI curves.
@@ -281,6 +283,12 @@ impl LiveRun {
                 }
                 self.explained = Some(*explained);
             }
+            EventKind::Optimality { subiteration, residual } => {
+                if let Some(record) = &mut self.record {
+                    record.optimality(*subiteration, *residual);
+                }
+                self.optimality = Some(*residual);
+            }
             EventKind::Paused => {
                 self.state = RunState::Paused;
                 self.recent_steps.clear();
@@ -324,6 +332,7 @@ impl LiveRun {
             self.recent_steps.pop_front();
         }
         self.explained = report.explained.or(self.explained);
+        self.optimality = report.ascent.and_then(|ascent| ascent.optimality).or(self.optimality);
         self.last = Some(report.clone());
     }
 

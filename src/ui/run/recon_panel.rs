@@ -185,12 +185,27 @@ fn progress_ui(view: &ReconView, ui: &mut Ui) {
 
 /// Draws the part of the data that the image explains, after a complete iteration.
 fn explained_ui(view: &ReconView, ui: &mut Ui) {
+    optimality_ui(view, ui);
     let Some(explained) = view.live.explained else { return };
     let text = RichText::new(format!("explains {}", explained.text())).small();
-    let text = if explained.is_usual() { text.weak() } else { text.color(theme::colours(ui.visuals()).warning) };
+    let text = if explained.is_usual(view.live.optimality.is_some()) {
+        text.weak()
+    } else {
+        text.color(theme::colours(ui.visuals()).warning)
+    };
     ui.add(egui::Label::new(text).wrap()).on_hover_text(
         "Expected counts of image and background / measured counts. Outside 95 to 105 % data were lost on the way, or image and corrections do not fit the data",
     );
+}
+
+/// Draws the newest distance from the maximum of the objective.
+fn optimality_ui(view: &ReconView, ui: &mut Ui) {
+    let Some(residual) = view.live.optimality else { return };
+    let state = if residual.has_converged() { "converged" } else { "not converged" };
+    let text = RichText::new(format!("{state}: optimality residual {}", residual.text())).small();
+    let text = if residual.is_far() { text.color(theme::colours(ui.visuals()).warning) } else { text.weak() };
+    ui.add(egui::Label::new(text).wrap())
+        .on_hover_text("Longest step of a voxel by its own curvature, a part of the largest value. At most 0.01 %: converged");
 }
 
 /// Draws the forecast of the next run, or the reason of its refusal.

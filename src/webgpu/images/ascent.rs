@@ -1,7 +1,7 @@
 //! Steps of algorithms that climb on a GPU through wgpu, of the operations on arrays; the definition is [`AscentKernels`] on the host.
 
 use crate::algebra::{Backend as _, BackendError, Image};
-use crate::recon::{AscentKernels, EmKernels as _};
+use crate::recon::{AscentKernels, EmKernels as _, max_magnitude};
 use crate::webgpu::array::WebGpuArray;
 use crate::webgpu::backend::WebGpuBackend;
 
@@ -40,5 +40,9 @@ impl AscentKernels for WebGpuBackend {
         std::mem::swap(x, direction);
         self.add_scaled(x, 0, 1.0, floor, 0..len)?;
         Ok(sums)
+    }
+
+    fn max_magnitude(&mut self, x: &WebGpuArray<Image>) -> Result<f64, BackendError> {
+        self.read(x, max_magnitude).map(f64::from)
     }
 }

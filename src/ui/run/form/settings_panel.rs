@@ -217,7 +217,7 @@ fn subsets_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     });
     name(&ui.add_enabled(has_subsets, DragValue::new(&mut form.num_subsets).range(1..=512)), "Subsets");
     ui.end_row();
-    let Some(rule) = form.subset_rule.filter(|_| has_subsets && !form.algorithm.has_subsets_at_will()) else { return };
+    let Some(rule) = form.subset_rule.filter(|_| has_subsets && !form.algorithm.has_penalty()) else { return };
     let (text, help) = match (rule.notice(form.num_subsets), rule.why_lowered()) {
         (Some(notice), _) => {
             (RichText::new(format!("at most {}", rule.max_subsets())).color(theme::colours(ui.visuals()).warning), notice.text)
