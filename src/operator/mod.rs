@@ -14,6 +14,7 @@ mod event_path;
 mod event_rays;
 mod event_space;
 mod events;
+mod fixed_point;
 mod fourier;
 mod group_sum;
 mod image_model;
@@ -41,6 +42,7 @@ pub use event_path::END_MARGIN;
 pub use event_rays::EventRays;
 pub use event_space::{EventOrder, EventSpace};
 pub use events::{EventLines, IMAGES_AT_ONCE};
+pub(crate) use fixed_point::{bound_of_data, bound_of_ones, scale_exponent};
 pub use fourier::{
     Convolution, KernelSpectrum, NonuniformTransform, SpectralConvolution, SpectralKernels, good_size, kernel_size,
     num_spectral_frequencies, padded_size,
