@@ -47,7 +47,7 @@ pub use fourier::{
     Convolution, KernelSpectrum, NonuniformTransform, SpectralConvolution, SpectralKernels, good_size, kernel_size,
     num_spectral_frequencies, padded_size,
 };
-pub use image_model::{Composed, ImageModel, effective_fwhm_mm, inner_grid, is_coarse, resampling_fwhm_mm};
+pub use image_model::{Composed, ImageModel, axial_ripple, effective_fwhm_mm, inner_grid, is_coarse, resampling_fwhm_mm};
 pub use in_plane::{InPlanePath, InPlanePaths, PlaneLine, Sides};
 pub use linear::{Accumulation, LinearOperator, Measured, OperatorError};
 pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};
