@@ -52,6 +52,11 @@ impl Explained {
         !(self.image > 0.0 && self.worse() >= 0.5)
     }
 
+    /// Returns true if the image and the background make more than twice the measured counts expect.
+    pub fn exceeds_data(self) -> bool {
+        self.worse() > 2.0
+    }
+
     /// Both figures as text, in %.
     pub fn text(self) -> String {
         let percent = |ratio: f64| format!("{:.1} %", 100.0 * ratio);
@@ -77,6 +82,8 @@ mod tests {
         // Less than noise is left of the background: only the whole can be looked at.
         assert_eq!(of(0.5, 100.0, 110.0).net_ratio(), None);
         assert!(of(0.0, 100.0, 100.0).lacks_data() && !of(60.0, 0.0, 100.0).lacks_data());
+        assert!(of(201.0, 0.0, 100.0).exceeds_data() && of(0.0, 300.0, 100.0).exceeds_data());
+        assert!(!of(199.0, 0.0, 100.0).exceeds_data() && !of(f64::NAN, 0.0, 1.0).exceeds_data());
         assert!(of(f64::NAN, 0.0, 1.0).lacks_data() && !of(f64::NAN, 0.0, 1.0).is_usual());
         assert_eq!(of(51.0, 9500.0, 10_000.0).text(), "95.5 % of the counts (10.2 % net of background)");
     }

@@ -320,9 +320,10 @@ impl<'a> Work<'a> {
 
     /// Returns the outcome of an image; prints the missing part.
     fn done(&self, frame: &IterateUpdate) -> Done {
-        // The session reported values that are not finite at their beginning, and missing data at its end.
-        let lacks_data = self.explained.is_some_and(Explained::lacks_data) && !self.has_race;
-        if lacks_data || frame.volume.not_finite().is_some() {
+        // The session reported values that are not finite at their beginning, and the explained part at its end.
+        let is_far_off = |explained: Explained| explained.lacks_data() || explained.exceeds_data();
+        let is_far_off = self.explained.is_some_and(is_far_off) && !self.has_race;
+        if is_far_off || frame.volume.not_finite().is_some() {
             return Done::Partial;
         }
         let missing = self.acquisition.as_ref().and_then(|acquisition| {
