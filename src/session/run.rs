@@ -72,6 +72,8 @@ pub(super) struct Run {
     pub iteration: usize,
     /// Total number of steps.
     pub subiteration: usize,
+    /// Number of subsets of an iteration.
+    pub num_subsets: usize,
     /// Step of the image published last.
     pub published: Option<usize>,
     /// Step of the image stored last.
@@ -105,6 +107,8 @@ pub(super) struct Run {
     task: Task,
     /// The job, of pulse oximetry.
     oximetry: Option<Job>,
+    /// The job, of projection data.
+    counts: Option<Job>,
     /// Source of further projections.
     acquisition: Option<Acquisition>,
     /// Number of projections that the algorithm has received.
@@ -132,6 +136,7 @@ impl Run {
             target: info.job.num_iterations(),
             iteration: 0,
             subiteration: 0,
+            num_subsets: info.num_subsets,
             published: None,
             stored: 0,
             completes_iteration: false,
@@ -151,6 +156,7 @@ impl Run {
             pool,
             task,
             oximetry: info.job.data().oximetry().map(|_| info.job.clone()),
+            counts: info.job.data().counts().map(|_| info.job.clone()),
             acquisition: info.job.data().sweep().cloned(),
             num_received,
             growing_list: info.job.data().growing_list().cloned(),
@@ -231,6 +237,12 @@ impl Run {
             self.explained = self.guarded(|algorithm, task| algorithm.explained(task))?;
         }
         Ok(())
+    }
+
+    /// Returns the number of bins of a subset with counts that no image explains, since their factor and background are 0.
+    pub fn num_without_factor(&self, subset: usize) -> usize {
+        let counts = self.counts.as_ref().and_then(|job| job.data().counts());
+        counts.map_or(0, |counts| counts.num_without_factor(subset, self.num_subsets))
     }
 
     /// Adds a step's term to the log-likelihood of its iteration, and returns the sum after the last step.

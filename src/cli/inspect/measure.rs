@@ -11,6 +11,7 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::TalkOptions;
 use crate::cli::shared::outputs::Files;
 use crate::data::{Notice, Roi, RoiMask, RoiSums, Volume};
+use crate::geometry::Grid;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::{read_regions, rois};
 use crate::measure;
@@ -57,7 +58,7 @@ pub fn run(options: &MeasureOptions) -> CliResult {
     let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(&volume.grid)).collect();
     let sums: Vec<Option<RoiSums>> = masks.iter().map(|mask| Some(mask.sums(volume.as_slice()))).collect();
     let medians: Vec<Option<f64>> = masks.iter().map(|mask| measure::median(mask, volume.as_slice())).collect();
-    notices::print(outside(&rois, &sums).as_slice());
+    notices::print(&without_voxels(&rois, &sums, &volume.grid));
     notices::print(rois::partly_outside(&rois, &volume.grid).as_slice());
     let Some(path) = &options.csv else {
         let table = table(options, volume, &rois, (&sums, &medians)).to_string();
@@ -75,13 +76,20 @@ pub fn run(options: &MeasureOptions) -> CliResult {
 /// Sums and median of each region.
 type Measured<'a> = (&'a [Option<RoiSums>], &'a [Option<f64>]);
 
-/// Returns a notice of the regions outside the image.
-fn outside(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<Notice> {
-    let is_outside = |sums: &Option<RoiSums>| sums.is_some_and(|sums| sums.num_voxels == 0);
-    let names: Vec<String> =
-        rois.iter().zip(sums).filter(|(_, sums)| is_outside(sums)).map(|(roi, _)| format!("'{}'", roi.name)).collect();
-    (!names.is_empty())
-        .then(|| Notice::warning(format!("outside the image, so that there is nothing to measure: {}", names.join(", "))))
+/// Returns notices of the regions that contain no voxel centre: those outside the image, and those between the centres.
+fn without_voxels(rois: &[Roi], sums: &[Option<RoiSums>], grid: &Grid) -> Vec<Notice> {
+    let is_empty = |sums: &Option<RoiSums>| sums.is_some_and(|sums| sums.num_voxels == 0);
+    let empty = rois.iter().zip(sums).filter(|(_, sums)| is_empty(sums)).map(|(roi, _)| roi);
+    let is_inside = |axis: usize, mm: f64| matches!(grid.extent_mm(axis), [low, high] if (low..=high).contains(&mm));
+    let has_centre_inside = |roi: &&Roi| roi.centre_mm.iter().enumerate().all(|(axis, mm)| is_inside(axis, *mm));
+    let (between, outside): (Vec<&Roi>, Vec<&Roi>) = empty.partition(has_centre_inside);
+    let notice = |(reason, rois): (&str, Vec<&Roi>)| {
+        let names: Vec<String> = rois.iter().map(|roi| format!("'{}'", roi.name)).collect();
+        (!names.is_empty()).then(|| Notice::warning(format!("{reason}: {}", names.join(", "))))
+    };
+    let outside = ("outside the image, so that there is nothing to measure", outside);
+    let between = ("between the voxel centres, so that there is nothing to measure (a larger region, or a finer image)", between);
+    [outside, between].into_iter().filter_map(notice).collect()
 }
 
 /// Returns the rows of the image, with its number among the images of its run if the record contains it.
