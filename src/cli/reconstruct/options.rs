@@ -377,7 +377,8 @@ impl ReconstructOptions {
 
     /// Returns the options of the frame of this number.
     pub(in crate::cli) fn of_frame(&self, number: usize) -> Self {
-        let name = |path: &PathBuf| of_frame(path, number);
+        let last = self.frames.as_ref().map_or(number, |frames| frames.as_slice().len());
+        let name = |path: &PathBuf| of_frame(path, number, last);
         let request = self.request.as_deref().map(|request| {
             let mut of_frame = Fingerprint::default();
             of_frame.text(request);
