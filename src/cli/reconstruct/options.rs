@@ -95,7 +95,7 @@ pub struct ReconstructOptions {
     #[command(flatten)]
     pub list_arguments: ListArguments,
 
-    /// Time frame in seconds from the start of the scan.
+    /// Time frame in seconds, in the times of the list. They can begin later than 0: `info` prints their range.
     ///
     /// A limit inside a time block (PETSIRD) moves to the nearest block edge. Default: all events.
     #[arg(long, value_name = "FROM-TO", value_parser = frame_ms)]
