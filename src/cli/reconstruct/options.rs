@@ -244,9 +244,14 @@ pub struct ReconstructOptions {
     /// The record is also written next to the image, as OUT.ENDING.json.
     #[arg(long)]
     pub json: bool,
+    /// Several inputs, or frames, have a line each, with `input` and `output`; a failed input has a line with `input` and `error`.
 
     #[command(flatten)]
     pub parts: PartOptions,
+
+    /// True if each record is one line of JSON among others.
+    #[arg(skip)]
+    pub has_json_lines: bool,
 
     #[command(flatten)]
     pub talk: TalkOptions,

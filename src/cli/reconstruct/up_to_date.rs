@@ -22,7 +22,7 @@ fn request_of(options: &ReconstructOptions) -> CliResult<String> {
     // Options without effect on the image or the table.
     (settings.input, settings.output, settings.csv, settings.trace) = (PathBuf::new(), PathBuf::new(), None, None);
     (settings.parts, settings.talk, settings.json, settings.request) = (Default::default(), Default::default(), false, None);
-    (settings.is_helper, settings.given) = (false, Given::default());
+    (settings.is_helper, settings.has_json_lines, settings.given) = (false, false, Given::default());
     settings.projector.threads = None;
     let files: Vec<PathBuf> = options.files_to_read().flat_map(|path| contents_of(&path)).collect();
     let mut request: Fingerprint = content_of(&files)?;

@@ -12,8 +12,8 @@ use super::run_progress::{Progress, Totals, announce};
 use super::uptake::quantity::Quantity;
 use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
+use crate::cli::shared::notices;
 use crate::cli::shared::paths::numbered;
-use crate::cli::shared::{console, notices};
 use crate::data::{FieldAxis, Notice, Roi, ValueScale, Volume};
 use crate::io::before_ending;
 use crate::io::dicom::SeriesContext;
@@ -412,7 +412,7 @@ impl<'a> Work<'a> {
             notices::print(provenance.write_beside(table).as_slice());
         }
         if self.options.json {
-            console::print_result(format_args!("{}\n", serde_json::to_string_pretty(&provenance)?));
+            self.options.print_json(&provenance)?;
         }
         Ok(())
     }
