@@ -212,6 +212,12 @@ fn what_is_there_is_not_made_again_unless_something_has_changed() {
     assert!(said.contains("2 of 2 inputs done") && !said.contains("skipped"), "{said}");
     // An image that was stopped on its way, or that is of another's making, is not it.
     assert_eq!(found(""), ["done", "done"]);
+    // Images of iterations belong to it.
+    let every = " --save-every 1";
+    assert_eq!([found(every), found(every)], [["done", "done"], ["skipped", "skipped"]]);
+    fs::remove_file(at.join("out/b_it001.nii")).unwrap();
+    assert_eq!(found(every), ["skipped", "done"]);
+    assert!(at.join("out/b_it001.nii").exists());
 }
 
 #[test]
