@@ -143,6 +143,17 @@ fn an_image_that_is_not_finite_is_written_and_the_exit_code_is_3() {
     let said = run("backproject huge.hs --like out.nii --device cpu -o back.nii");
     assert!(said.contains("voxels do not hold a finite number"), "{said}");
     assert!(read_volume(&folder.join("back.nii")).unwrap().0.not_finite().is_some());
+    // Numbers and copies of such an image.
+    let roi = |centre: &str| {
+        format!("version = 1\n[[roi]]\nname = \"r\"\nshape = \"sphere\"\ncentre_mm = [{centre}]\nradius_mm = 10\n")
+    };
+    std::fs::write(folder.join("middle.toml"), roi("0, 0, 0")).unwrap();
+    std::fs::write(folder.join("outside.toml"), roi("0, 0, 900")).unwrap();
+    assert!(run("measure back.nii --rois middle.toml").contains("not finite, as the image has voxels without a number: r"));
+    run("measure back.nii --rois middle.toml --csv middle.csv");
+    run("convert back.nii copy.npy");
+    done(folder, &["measure", "out.nii", "--rois", "middle.toml"]);
+    done(folder, &["measure", "back.nii", "--rois", "outside.toml"]);
     let said = run("project back.nii --like scan.hs --device cpu -o again.hs");
     assert!(said.contains("bins do not hold a finite number"), "{said}");
     assert!(read_projections(&folder.join("again.hs")).unwrap().0.counts.iter().any(|v| !v.is_finite()));

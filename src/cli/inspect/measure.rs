@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::shared::console::{out, print_result};
-use crate::cli::shared::error::CliResult;
+use crate::cli::shared::error::{CliResult, Done};
 use crate::cli::shared::image_input::ImageInput;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::TalkOptions;
@@ -48,7 +48,7 @@ pub struct MeasureOptions {
 }
 
 /// Measures, and writes or prints.
-pub fn run(options: &MeasureOptions) -> CliResult {
+pub fn run(options: &MeasureOptions) -> CliResult<Done> {
     options.talk.apply();
     Files::new().read([&options.image, &options.rois]).write_lines("--csv", &options.csv).check()?;
     let image = options.input.read(&options.image)?;
@@ -60,17 +60,19 @@ pub fn run(options: &MeasureOptions) -> CliResult {
     let medians: Vec<Option<f64>> = masks.iter().map(|mask| measure::median(mask, volume.as_slice())).collect();
     notices::print(&without_voxels(&rois, &sums, &volume.grid));
     notices::print(rois::partly_outside(&rois, &volume.grid).as_slice());
+    let not_finite = rois.iter().zip(&sums).filter(|(_, sums)| sums.is_some_and(|sums| !sums.sum.is_finite()));
+    let done = notices::done_of_numbers(not_finite.map(|(roi, _)| roi.name.as_str()));
     let Some(path) = &options.csv else {
         let table = table(options, volume, &rois, (&sums, &medians)).to_string();
         print_result(format_args!("{}\n", table.trim_end()));
-        return Ok(());
+        return Ok(done);
     };
     let record = image.record(&options.image);
     let record = if options.anonymise { record.anonymised() } else { record };
     MeasurementWriter::create(path)?.write(&rows(volume, &record, &rois, (&sums, &medians)))?;
     notices::print(record.beside([path.as_path()]).write_beside(path).as_slice());
     out!("{}: {} on {}", path.display(), counted(rois.len(), "region of interest"), options.image.display());
-    Ok(())
+    Ok(done)
 }
 
 /// Sums and median of each region.
