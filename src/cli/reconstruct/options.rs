@@ -196,6 +196,9 @@ pub struct ReconstructOptions {
     pub save_every: Option<u32>,
 
     /// FWHM of a Gaussian post-filter for the written images, mm.
+    ///
+    /// A uniform image stays uniform up to its faces. An object near a face gains activity: +1.8 % for 20 mm and +5.5 %
+    /// for 50 mm (cylinder of 137 mm on 141 × 141 × 37.5 mm).
     #[arg(long, value_name = "FWHM", value_parser = positive)]
     pub post_filter_mm: Option<f64>,
 
@@ -241,17 +244,17 @@ pub struct ReconstructOptions {
 
     /// Print only the provenance record, as JSON.
     ///
+    /// Several inputs, or frames, have a line each, with `input` and `output`; a failed input has a line with `input` and `error`.
     /// The record is also written next to the image, as OUT.ENDING.json.
     #[arg(long)]
     pub json: bool,
-    /// Several inputs, or frames, have a line each, with `input` and `output`; a failed input has a line with `input` and `error`.
-
-    #[command(flatten)]
-    pub parts: PartOptions,
 
     /// True if each record is one line of JSON among others.
     #[arg(skip)]
     pub has_json_lines: bool,
+
+    #[command(flatten)]
+    pub parts: PartOptions,
 
     #[command(flatten)]
     pub talk: TalkOptions,
