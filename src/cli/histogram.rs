@@ -94,7 +94,9 @@ pub fn run(options: &HistogramOptions) -> CliResult {
     let frames: Vec<(Option<Range<u32>>, PathBuf)> = match &options.frames {
         None => vec![(None, options.output.clone())],
         Some(frames) => {
-            (1..).zip(frames.as_slice()).map(|(k, frame)| (Some(frame.clone()), of_frame(&options.output, k))).collect()
+            let frames = frames.as_slice();
+            let name = |number: usize| of_frame(&options.output, number, frames.len());
+            (1..).zip(frames).map(|(number, frame)| (Some(frame.clone()), name(number))).collect()
         }
     };
     let with_corrections =

@@ -225,6 +225,12 @@ impl Projecting for EventLines {
         self.space().len(subset)
     }
 
+    /// The longest way through a voxel, times the largest density of d.
+    fn largest_element(&self) -> f64 {
+        let diagonal_mm = self.voxels.grid().voxel_mm.iter().map(|side| side * side).sum::<f64>().sqrt();
+        diagonal_mm * self.rays.largest_weight()
+    }
+
     fn prepare(&self, backend: &CudaBackend, subset: Subset) -> Result<(), BackendError> {
         self.ordered(backend, subset.count).map(drop)
     }

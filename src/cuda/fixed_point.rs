@@ -1,6 +1,6 @@
-//! Backprojection in 64-bit fixed point: integers add up to the same bits in any order. The scale 2^(62 − ⌈log₂ b⌉), with b ≥
-//! max_j s_j · max_i |q_i| ≥ |Σ_i a_ij q_i|, makes an overflow impossible. A group has one scale, that of all its data: its
-//! integers add up to the bits that one device alone has.
+//! Backprojection in 64-bit fixed point: integers add up to the same bits in any order. The largest sensitivity, from which
+//! [`scale_exponent`] has the scale of data, is a sum of integers too. A group has one scale, that of all its data: its integers
+//! add up to the bits that one device alone has.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,7 @@ use super::device::driver;
 use super::error::CudaError;
 use super::kernel::one_each;
 use crate::algebra::{Backend, Data, Image};
-use crate::operator::{OperatorError, Subset};
-
-/// Rounding of the sums that the bound comes from.
-const MARGIN: f64 = 1.01;
+use crate::operator::{OperatorError, Subset, bound_of_data, bound_of_ones, scale_exponent};
 
 /// Target of a backprojection.
 pub(super) enum Sum<'a> {
@@ -43,51 +40,53 @@ pub(super) struct FixedPoint {
 }
 
 impl FixedPoint {
-    /// Backprojects `q` through integers. `add` adds the backprojection of data to a sum: of ones to values, once for each
-    /// subset, and of `q` to integers.
+    /// Backprojects `q` through integers. `add` adds the backprojection of data to integers of units of 1 over a scale;
+    /// `largest_element` = a bound of the elements of the matrix.
     pub fn backproject(
         &mut self,
         backend: &mut CudaBackend,
         subset: Subset,
-        q: &CudaArray<Data>,
-        data_len: usize,
+        (q, data_len): (&CudaArray<Data>, usize),
+        largest_element: f64,
         out: &mut CudaArray<Image>,
         mut add: impl FnMut(&mut CudaBackend, &CudaArray<Data>, Sum<'_>) -> Result<(), OperatorError>,
     ) -> Result<(), OperatorError> {
+        let len = out.len();
+        let image = match &mut self.image {
+            Some(image) if image.len() == len => image,
+            image => image.insert(driver::zeros(&backend.stream, len)?),
+        };
+        let mut sum = |backend: &mut CudaBackend, q: &CudaArray<Data>, bound: f64, out: &mut CudaArray<Image>| {
+            let exponent = scale_exponent(bound);
+            driver::clear(&backend.stream, image)?;
+            add(backend, q, Sum::Units(image, exponent.exp2() as f32))?;
+            backend.sum_over_group(image)?;
+            let from_fixed = &backend.kernels.arrays.from_fixed;
+            from_fixed.launch(&backend.stream, one_each(len), &mut out.0, image, (-exponent).exp2(), len as u64)?;
+            Ok::<(), OperatorError>(())
+        };
         let key = (subset.index, subset.count, backend.peers.group.meeting().is_some());
         let largest_sensitivity = match self.largest_sensitivity.get(&key) {
             Some(&largest) => largest,
             None => {
+                let [num_data] = backend.peers.group.sums([data_len as f64])?;
                 let mut ones = backend.zeros(data_len)?;
                 backend.fill(&mut ones, 1.0)?;
-                backend.clear(out)?;
-                add(backend, &ones, Sum::Values(&mut out.0))?;
-                backend.sum_over_group(&mut out.0)?;
-                let largest = backend.max(out, 0..out.len())?;
+                sum(backend, &ones, bound_of_ones(largest_element, num_data), out)?;
+                let largest = backend.max(out, 0..len)?;
                 self.largest_sensitivity.insert(key, largest);
                 largest
             }
         };
         let largest_magnitude = backend.largest_magnitude(q, data_len)?;
         let largest_magnitude = backend.peers.group.largest(largest_magnitude)?;
-        let bound = MARGIN * f64::from(largest_sensitivity) * f64::from(largest_magnitude);
+        let bound = bound_of_data(largest_sensitivity, largest_magnitude);
         if !bound.is_finite() {
             return Err(CudaError::NotFinite.into());
         }
         if bound <= 0.0 {
             return Ok(backend.clear(out)?);
         }
-        // Powers of two: scaling is exact. An f32 holds them from 2^-126 to 2^127.
-        let exponent = (62.0 - bound.log2().ceil()).clamp(-126.0, 126.0);
-        let len = out.len();
-        let image = match &mut self.image {
-            Some(image) if image.len() == len => image,
-            image => image.insert(driver::zeros(&backend.stream, len)?),
-        };
-        driver::clear(&backend.stream, image)?;
-        add(backend, q, Sum::Units(image, exponent.exp2() as f32))?;
-        backend.sum_over_group(image)?;
-        let from_fixed = &backend.kernels.arrays.from_fixed;
-        Ok(from_fixed.launch(&backend.stream, one_each(len), &mut out.0, image, (-exponent).exp2(), len as u64)?)
+        sum(backend, q, bound, out)
     }
 }

@@ -22,7 +22,7 @@ pub(super) enum Adder {
     Atomic,
     /// Load, add, store: lost updates.
     NonAtomic,
-    /// The way of fixed point: additions to integers have the same bits on every run.
+    /// Additions to integers: the same bits on every run.
     Fixed,
 }
 
@@ -64,8 +64,6 @@ struct State {
     atomic: Pace,
     non_atomic: Pace,
     fixed: Pace,
-    /// [`Adder::Fixed`] to values.
-    bound: Pace,
 }
 
 /// Projections of several images at once, with atomic additions.
@@ -116,6 +114,11 @@ pub(super) trait Projecting: Send {
         Accumulation::OF_LINES
     }
 
+    /// Returns a bound of the elements of the matrix: by default the longest way through a voxel.
+    fn largest_element(&self) -> f64 {
+        self.voxels().grid().voxel_mm.iter().map(|side| side * side).sum::<f64>().sqrt()
+    }
+
     /// Returns the units of work of a subset; by default its data.
     fn num_units(&self, _: &CudaBackend, subset: Subset, _: Direction) -> Result<usize, CudaError> {
         Ok(self.data_len(subset))
@@ -134,8 +137,7 @@ pub(super) trait Projecting: Send {
     /// Launches `out` = A x for some units.
     fn launch_forward(&self, piece: &Piece<'_>, x: &CudaSlice<f32>, out: &mut CudaSlice<f32>) -> Result<(), CudaError>;
 
-    /// Launches `to` += Aᵀ q for some units. [`Adder::Fixed`] comes with integers; with values it must lose no update, since the
-    /// result is the largest sensitivity.
+    /// Launches `to` += Aᵀ q for some units. [`Adder::Fixed`] comes with integers, the others with values.
     fn launch_add(&self, piece: &Piece<'_>, q: &CudaSlice<f32>, adder: Adder, to: Sum<'_>) -> Result<(), CudaError>;
 
     /// Returns its way to project several images at once; `None` = one after the other.
@@ -202,13 +204,12 @@ pub(super) trait Projecting: Send {
     ) -> Result<(), OperatorError> {
         let num_units = self.num_units(backend, subset, Direction::Back)?;
         let mut state = self.launches().0.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { fixed_point, atomic, non_atomic, fixed, bound, .. } = &mut *state;
+        let State { fixed_point, atomic, non_atomic, fixed, .. } = &mut *state;
         let mut add = |backend: &CudaBackend, q: &CudaArray<Data>, adder: Adder, mut to: Sum<'_>| {
-            let pace = match (adder, &to) {
-                (Adder::Atomic, _) => &mut *atomic,
-                (Adder::NonAtomic, _) => &mut *non_atomic,
-                (Adder::Fixed, Sum::Units(..)) => &mut *fixed,
-                (Adder::Fixed, Sum::Values(_)) => &mut *bound,
+            let pace = match adder {
+                Adder::Atomic => &mut *atomic,
+                Adder::NonAtomic => &mut *non_atomic,
+                Adder::Fixed => &mut *fixed,
             };
             pace.run(backend, num_units, task, |first, count| {
                 self.launch_add(&Piece { backend, subset, units: first..first + count }, &q.0, adder, to.again())
@@ -219,9 +220,9 @@ pub(super) trait Projecting: Send {
             Accumulation::NonAtomic => Adder::NonAtomic,
             // Projectors support only these.
             _ => {
-                let data_len = self.data_len(subset);
-                return fixed_point
-                    .backproject(backend, subset, q, data_len, out, |backend, q, to| add(backend, q, Adder::Fixed, to));
+                let data = (q, self.data_len(subset));
+                let add = |backend: &mut CudaBackend, q: &CudaArray<Data>, to: Sum<'_>| add(backend, q, Adder::Fixed, to);
+                return fixed_point.backproject(backend, subset, data, self.largest_element(), out, add);
             }
         };
         backend.clear(out)?;

@@ -176,6 +176,11 @@ impl TubeSet {
         Ok(Self { scanner: scanner.into(), sampling, coefficients: Arc::new(coefficients), made: None })
     }
 
+    /// Returns the largest coefficient, mm.
+    pub fn largest(&self) -> f32 {
+        self.coefficients.iter().copied().fold(0.0, f32::max)
+    }
+
     /// Returns the coefficients of one tube, `[along][across][axial]`.
     pub fn tube(&self, radial: usize, ring_difference: usize) -> &[f32] {
         let len = self.sampling.tube_len();

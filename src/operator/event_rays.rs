@@ -22,7 +22,7 @@ pub struct EventRays {
     num_rays: usize,
     /// One for each uncertainty of d; none where time of flight is not used.
     kernels: Vec<TofKernel>,
-    /// Which of them is of an event; no values where there is one.
+    /// For each event the number of its kernel; empty if all share one.
     kernel_of: Vec<u8>,
     space: EventSpace,
 }
@@ -83,6 +83,11 @@ impl EventRays {
     /// Uncertainties of d, where it is used.
     pub fn kernels(&self) -> &[TofKernel] {
         &self.kernels
+    }
+
+    /// Returns the largest factor of a length on a line: the highest density of d, 1/mm, or 1 without time of flight.
+    pub fn largest_weight(&self) -> f64 {
+        self.kernels.iter().map(|kernel| kernel.weight([0.0; 2], 0.0)).reduce(f64::max).unwrap_or(1.0)
     }
 
     /// Crystals of the scanner.

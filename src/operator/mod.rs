@@ -14,6 +14,7 @@ mod event_path;
 mod event_rays;
 mod event_space;
 mod events;
+mod fixed_point;
 mod fourier;
 mod group_sum;
 mod image_model;
@@ -41,11 +42,12 @@ pub use event_path::END_MARGIN;
 pub use event_rays::EventRays;
 pub use event_space::{EventOrder, EventSpace};
 pub use events::{EventLines, IMAGES_AT_ONCE};
+pub(crate) use fixed_point::{bound_of_data, bound_of_ones, scale_exponent};
 pub use fourier::{
     Convolution, KernelSpectrum, NonuniformTransform, SpectralConvolution, SpectralKernels, good_size, kernel_size,
     num_spectral_frequencies, padded_size,
 };
-pub use image_model::{Composed, ImageModel, effective_fwhm_mm, inner_grid, is_coarse, resampling_fwhm_mm};
+pub use image_model::{Composed, ImageModel, axial_ripple, effective_fwhm_mm, inner_grid, is_coarse, resampling_fwhm_mm};
 pub use in_plane::{InPlanePath, InPlanePaths, PlaneLine, Sides};
 pub use linear::{Accumulation, LinearOperator, Measured, OperatorError};
 pub use mirrors::{LorRuns, MAX_MIRRORED, Mirror, MirrorSets, Mirrored, MirroredColumns, reversed_planes};

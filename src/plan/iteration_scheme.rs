@@ -51,7 +51,7 @@ impl IterationScheme {
     pub const EVENTS: IterationScheme = IterationScheme {
         unexplained: [
             "event",
-            "that lie outside the image, by their line or time of flight. An image that covers the whole field of view explains them",
+            "that lie outside the image, by their line or time of flight, or have a factor of 0. An image that covers the whole field of view explains them",
         ],
         ..IterationScheme::ITERATIONS
     };

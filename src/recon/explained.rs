@@ -85,6 +85,7 @@ mod tests {
         assert_eq!(of(0.5, 100.0, 110.0).net_ratio(), None);
         let is_no_result = |image, is_penalised| of(image, 0.0, 100.0).is_no_result(is_penalised);
         assert!(of(0.0, 100.0, 100.0).is_no_result(false) && !is_no_result(60.0, false) && is_no_result(40.0, false));
+        assert!(of(0.0, 300.0, 100.0).is_no_result(false) && !is_no_result(199.0, false));
         assert!(is_no_result(201.0, false) && is_no_result(201.0, true) && !is_no_result(28.0, true) && is_no_result(0.0, true));
         assert!(is_no_result(f64::NAN, false) && is_no_result(f64::NAN, true) && !is_usual(f64::NAN, false));
         assert_eq!(of(51.0, 9500.0, 10_000.0).text(), "95.5 % of the counts (10.2 % net of background)");

@@ -136,7 +136,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
             is_unscaled: init.is_none(),
             totals: None,
             replicates,
-            model: Watched::new(model, space.len(), settings.racy_sensitivity),
+            model: Watched::new(model, space.len(), settings.sensitivity_accumulation, settings.racy_sensitivity),
             shown: ImageReadout::new(space),
             settings,
             num_steps: 0,

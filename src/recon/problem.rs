@@ -45,9 +45,9 @@ pub enum DataProblem {
     /// Pairs of crystals that are all zero.
     #[error("the measured data has no counts: every pair of crystals has zero")]
     NoPairs,
-    /// A list, or a frame of it, without events.
+    /// A list without events, or a frame of a list with the range of its times.
     #[error("the list has no event{}: there is nothing to reconstruct", .0.as_ref().map_or_else(String::new, in_frame))]
-    NoEvents(Option<FrameTime>),
+    NoEvents(Option<(FrameTime, Option<String>)>),
 
     // EPRI acquisitions.
     /// Too few samples.
@@ -292,9 +292,10 @@ pub enum SettingsProblem {
 }
 
 /// Returns the place of events that are missing: " in the frame 1–2 s".
-fn in_frame(frame: &FrameTime) -> String {
+fn in_frame((frame, of_list): &(FrameTime, Option<String>)) -> String {
+    let of_list = of_list.as_ref().map_or_else(String::new, |text| format!(" (its events are from {text})"));
     match frame.limits_ms.is_empty() {
-        true => format!(" in the frame {}, which holds no time block", frame_text(&frame.requested_ms)),
-        false => format!(" in the frame {}", frame.text()),
+        true => format!(" in the frame {}, which holds no time block{of_list}", frame_text(&frame.requested_ms)),
+        false => format!(" in the frame {}{of_list}", frame.text()),
     }
 }

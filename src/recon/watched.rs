@@ -1,12 +1,14 @@
-//! Losses of non-atomic backprojection (Belzunce et al. 2012, section 2.4), measured against the results of exact additions
-//! without a second backprojection:
+//! Losses of non-atomic backprojection (Belzunce et al. 2012, section 2.4). Sums over the image are compared with those of exact
+//! additions, which need no second backprojection:
 //!
 //! ```text
 //! Σ_j (Aᵀ m q)_j = Σ_i q_i (m A 1)_i             the sum of an exact backprojection
 //! Σ_j s_j x_j    = Σ_i q_i m_i (A x')_i          kept by an exact EM update of x'; Σ_i y_i without an additive term
 //! ```
 //!
-//! with 1 the image that is one in the field of view and q the ratio of measured to estimated data.
+//! with 1 the image that is one in the field of view and q the ratio of measured to estimated data. Losses concentrate in a few
+//! voxels, which no sum over the image shows: the same ratio is backprojected exactly too, and the losses of each voxel are added up
+//! over the steps of the run.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use super::em_kernels::PoissonTerms;
 use super::model::{ForwardModel, Step};
 use super::stage::{Stage, StageTimes};
-use crate::algebra::{Backend, Data, Image, ImageSpace};
+use crate::algebra::{Backend, BackendError, Data, Image, ImageSpace};
 use crate::operator::{Accumulation, OperatorError};
 
 /// Losses of a step with a race.
@@ -26,6 +28,12 @@ pub struct RaceReport {
     pub lost_of_ones: f64,
     /// Sensitivity-weighted mean of the image after the step, relative to that of exact steps.
     pub level: f64,
+    /// Largest `lost` of a step of the run so far.
+    #[serde(default)]
+    pub lost_step_max: f64,
+    /// Largest part of a voxel's additions that was lost, over all steps of the run so far that had a race.
+    #[serde(default)]
+    pub lost_voxel_max: f64,
 }
 
 impl RaceReport {
@@ -38,6 +46,58 @@ impl RaceReport {
             size if size < 0.1 => format!("{percent:.4} %"),
             _ => format!("{percent:.2} %"),
         }
+    }
+
+    /// Describes the losses of the run so far.
+    pub fn so_far(&self) -> String {
+        let [step, voxel] = [self.lost_step_max, self.lost_voxel_max].map(Self::percent);
+        format!("lost so far: up to {step} of a step, up to {voxel} of a voxel")
+    }
+}
+
+/// Sum of a voxel relative to that of the largest, below which its loss is rounding.
+const MIN_SUM: f32 = 1.0 / (1 << 20) as f32;
+
+/// Losses of each voxel over the steps of a run.
+struct VoxelLosses<B: Backend> {
+    ratio: B::Array<Data>,
+    exact: B::Array<Image>,
+    /// Σ over the steps of the exact backprojections.
+    sums: B::Array<Image>,
+    /// Σ of the exact backprojections minus the racy ones.
+    losses: B::Array<Image>,
+    step_max: f64,
+}
+
+impl<B: Backend> VoxelLosses<B> {
+    fn new(backend: &mut B, data_len: usize, image_len: usize) -> Result<Self, BackendError> {
+        let mut image = || backend.zeros(image_len);
+        let [exact, sums, losses] = [image()?, image()?, image()?];
+        Ok(Self { ratio: backend.zeros(data_len)?, exact, sums, losses, step_max: f64::NEG_INFINITY })
+    }
+
+    /// Stores the ratio, which a backprojection uses up.
+    fn store_ratio(&mut self, backend: &mut B, ratio: &B::Array<Data>, data_len: usize) -> Result<(), BackendError> {
+        backend.fill(&mut self.ratio, 0.0)?;
+        backend.add_scaled(&mut self.ratio, 0, 1.0, ratio, 0..data_len)
+    }
+
+    /// Adds the losses of a backprojection with a race; `exact` holds the exact one of the same ratio.
+    fn add(&mut self, backend: &mut B, racy: &B::Array<Image>, image_len: usize) -> Result<(), BackendError> {
+        let Self { exact, sums, losses, .. } = self;
+        backend.add_scaled(sums, 0, 1.0, exact, 0..image_len)?;
+        backend.add_scaled(losses, 0, 1.0, exact, 0..image_len)?;
+        backend.add_scaled(losses, 0, -1.0, racy, 0..image_len)
+    }
+
+    /// Returns the largest part of a voxel's additions that was lost.
+    fn voxel_max(&self, backend: &mut B, image_len: usize) -> Result<f64, BackendError> {
+        let sums = backend.read(&self.sums, |sums| sums[..image_len].to_vec())?;
+        let min = MIN_SUM * sums.iter().copied().fold(0.0, f32::max);
+        backend.read(&self.losses, |losses| {
+            let parts = losses.iter().zip(&sums).filter(|(_, sum)| **sum > min).map(|(lost, sum)| f64::from(lost / sum));
+            parts.fold(0.0, f64::max)
+        })
     }
 }
 
@@ -66,6 +126,10 @@ pub(super) struct Watched<B: Backend, M> {
     model: M,
     /// True if steps with a race divide by a sensitivity that was made with it too.
     keeps_racy_sensitivity: bool,
+    /// Race-free accumulation of the backprojection that losses are measured against.
+    exact_accumulation: Accumulation,
+    /// Made by the first step with a race.
+    voxel_losses: Option<VoxelLosses<B>>,
     /// The field of view.
     ones: Option<B::Array<Image>>,
     references: Vec<Option<Reference<B>>>,
@@ -90,9 +154,11 @@ impl<B: Backend, M> DerefMut for Watched<B, M> {
 }
 
 impl<B: Backend, M: ForwardModel<B>> Watched<B, M> {
-    pub fn new(model: M, image_len: usize, keeps_racy_sensitivity: bool) -> Self {
+    /// `exact_accumulation` has no race. `keeps_racy_sensitivity`: steps with a race divide by a sensitivity with it too.
+    pub fn new(model: M, image_len: usize, exact_accumulation: Accumulation, keeps_racy_sensitivity: bool) -> Self {
         let references = (0..model.num_subsets()).map(|_| None).collect();
-        Self { model, keeps_racy_sensitivity, ones: None, references, image_len, sums: None }
+        let (ones, voxel_losses, sums) = (None, None, None);
+        Self { model, keeps_racy_sensitivity, exact_accumulation, voxel_losses, ones, references, image_len, sums }
     }
 
     /// Makes the references of a subset, on its first step with this race: projects ones, and backprojects ones with the race.
@@ -140,12 +206,21 @@ impl<B: Backend, M: ForwardModel<B>> Watched<B, M> {
         out: &mut B::Array<Image>,
         stages: &mut StageTimes,
     ) -> Result<(), OperatorError> {
-        let Self { model, ones, references, image_len, sums, .. } = self;
+        let Self { model, exact_accumulation, voxel_losses, ones, references, image_len, sums, .. } = self;
         let reference = references[step.subset].as_ref().zip(ones.as_ref()).filter(|_| step.accumulation.has_race());
         let exact = reference.map(|(reference, _)| {
             stages.time(Stage::Race, || {
                 let exact = model.dot(step, ratio, &reference.row_sums)?;
-                Ok::<_, OperatorError>([exact, terms.counts - model.additive_counts(step, ratio)?])
+                let sums = [exact, terms.counts - model.additive_counts(step, ratio)?];
+                let voxel_losses = match &mut *voxel_losses {
+                    Some(known) => known,
+                    none => {
+                        let data_len = (0..model.num_subsets()).map(|subset| model.data_len(subset)).max().unwrap_or(0);
+                        none.insert(VoxelLosses::new(step.backend, data_len, *image_len)?)
+                    }
+                };
+                voxel_losses.store_ratio(step.backend, ratio, model.data_len(step.subset))?;
+                Ok::<_, OperatorError>(sums)
             })
         });
         let exact = exact.transpose()?;
@@ -155,10 +230,16 @@ impl<B: Backend, M: ForwardModel<B>> Watched<B, M> {
         })?;
         *sums = match exact.zip(reference) {
             None => None,
-            Some(([exact, exact_image], (_, ones))) => {
-                let racy = stages.time(Stage::Race, || step.backend.dot(out, 0, ones, 0..*image_len))?;
-                Some(Sums { racy, exact, exact_image })
-            }
+            Some(([exact, exact_image], (_, ones))) => stages.time(Stage::Race, || {
+                if let Some(of_voxels) = voxel_losses {
+                    let accumulation = *exact_accumulation;
+                    let step = &mut Step { backend: &mut *step.backend, subset: step.subset, accumulation, task: step.task };
+                    model.adjoint(step, &mut of_voxels.ratio, &mut of_voxels.exact)?;
+                    of_voxels.add(step.backend, out, *image_len)?;
+                }
+                let racy = step.backend.dot(out, 0, ones, 0..*image_len)?;
+                Ok::<_, OperatorError>(Some(Sums { racy, exact, exact_image }))
+            })?,
         };
         Ok(())
     }
@@ -181,7 +262,14 @@ impl<B: Backend, M: ForwardModel<B>> Watched<B, M> {
         stages.time(Stage::Update, || step.backend.finish())?;
         let image = stages.time(Stage::Race, || step.backend.dot(x, 0, sensitivity, 0..self.image_len))?;
         let lost = 1.0 - sums.racy / sums.exact;
-        Ok(Some(RaceReport { lost, lost_of_ones: reference.lost_of_ones, level: image / sums.exact_image }))
+        let (mut lost_step_max, mut lost_voxel_max) = (lost, lost);
+        if let Some(of_voxels) = &mut self.voxel_losses {
+            of_voxels.step_max = of_voxels.step_max.max(lost);
+            lost_step_max = of_voxels.step_max;
+            lost_voxel_max = stages.time(Stage::Race, || of_voxels.voxel_max(step.backend, self.image_len))?;
+        }
+        let level = image / sums.exact_image;
+        Ok(Some(RaceReport { lost, lost_of_ones: reference.lost_of_ones, level, lost_step_max, lost_voxel_max }))
     }
 }
 

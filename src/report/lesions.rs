@@ -299,7 +299,7 @@ impl LesionsShown<'_> {
 
 fn reason_text(reason: &NoIsocontour) -> String {
     match reason {
-        NoIsocontour::Outside => "the region lies outside the image".to_owned(),
+        NoIsocontour::Outside => "the region contains no voxel centre of the image".to_owned(),
         other => other.to_string(),
     }
 }
@@ -473,7 +473,7 @@ mod tests {
         assert_eq!((rows[2][1].as_str(), rows[0].len()), ("–", shown.titles().len() + 1));
         let remarks = shown.remarks().join("\n");
         for text in [
-            "since the region lies outside the image: 'outside'",
+            "since the region contains no voxel centre of the image: 'outside'",
             "overlap",
             "livers are not comparable",
             "Peak below this threshold",

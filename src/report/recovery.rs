@@ -142,7 +142,7 @@ pub(super) fn settings_page(page: &mut Page, analysis: &JudgedRecovery) {
     }
     for remark in [
         "'complies' and the root mean square of the distances from the middles of the bands, in half widths;",
-        "or the coefficient farthest outside its band: diameter (mm), quantity, and distance from the limit.",
+        "or the coefficient farthest outside its band.",
     ] {
         top += 12.0;
         page.small([MARGIN, top], Anchor::Start, remark);
@@ -246,7 +246,7 @@ impl<'a> RecoverySearch<'a> {
             rows,
             remarks: [
                 vec!["Cells: 'complies' and the root mean square of the distances from the middles of the bands, in half widths; or the \
-                 coefficient farthest outside its band, with its distance from the limit."
+                 coefficient farthest outside its band."
                     .into()],
                 definitions(self.standard),
             ].concat(),
@@ -360,7 +360,7 @@ impl Setting<'_> {
             return format!("complies {:.2}", verdict.rms());
         }
         verdict.worst().map_or_else(String::new, |worst| {
-            format!("{} mm {} {:+.2}", worst.diameter_mm, worst.quantity.label(), worst.excess())
+            format!("{} of {} mm {:.2}", worst.quantity.label(), worst.diameter_mm, worst.coefficient)
         })
     }
 

@@ -209,9 +209,15 @@ impl RunTable {
         if let Some(ascent) = step.ascent {
             rows.extend(self.ascent_rows(before(1), self.number(step.iteration, step.subiteration), &ascent));
         }
-        if let Some(RaceReport { lost, lost_of_ones, level }) = step.race {
+        if let Some(RaceReport { lost, lost_of_ones, level, lost_step_max, lost_voxel_max }) = step.race {
             let at = self.number(step.iteration, step.subiteration);
-            let quantities = [("lost", lost, ""), ("lost_of_ones", lost_of_ones, ""), ("level", level, "")];
+            let quantities = [
+                ("lost", lost, ""),
+                ("lost_of_ones", lost_of_ones, ""),
+                ("level", level, ""),
+                ("lost_step_max", lost_step_max, ""),
+                ("lost_voxel_max", lost_voxel_max, ""),
+            ];
             rows.extend(quantities.map(|quantity| self.row(at, "", quantity)));
         }
         rows
@@ -355,7 +361,7 @@ mod tests {
 
     #[test]
     fn every_row_has_the_number_of_its_image() {
-        let race = Some(RaceReport { lost: 0.25, lost_of_ones: 0.5, level: 0.75 });
+        let race = Some(RaceReport { lost: 0.25, lost_of_ones: 0.5, level: 0.75, lost_step_max: 0.25, lost_voxel_max: 0.875 });
         let (log_likelihood_of_subset, log_likelihood) = (Some(-2.0), Some(-9.0));
         let residual = Some(1.5);
         let explained = Some(Explained { image: 30.0, additive: 60.0, measured: 100.0 });

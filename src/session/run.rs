@@ -73,6 +73,8 @@ pub(super) struct Run {
     pub iteration: usize,
     /// Total number of steps.
     pub subiteration: usize,
+    /// Number of subsets of an iteration.
+    pub num_subsets: usize,
     /// Step of the image published last.
     pub published: Option<usize>,
     /// Step of the image stored last.
@@ -108,6 +110,8 @@ pub(super) struct Run {
     task: Task,
     /// The job, of pulse oximetry.
     oximetry: Option<Job>,
+    /// The job, of projection data.
+    counts: Option<Job>,
     /// Source of further projections.
     acquisition: Option<Acquisition>,
     /// Number of projections that the algorithm has received.
@@ -135,6 +139,7 @@ impl Run {
             target: info.job.num_iterations(),
             iteration: 0,
             subiteration: 0,
+            num_subsets: info.num_subsets,
             published: None,
             stored: 0,
             completes_iteration: false,
@@ -155,6 +160,7 @@ impl Run {
             pool,
             task,
             oximetry: info.job.data().oximetry().map(|_| info.job.clone()),
+            counts: info.job.data().counts().map(|_| info.job.clone()),
             acquisition: info.job.data().sweep().cloned(),
             num_received,
             growing_list: info.job.data().growing_list().cloned(),
@@ -244,6 +250,12 @@ impl Run {
             return Ok(None);
         }
         self.guarded(|algorithm, task| algorithm.optimality(task))
+    }
+
+    /// Returns the number of bins of a subset with counts that no image explains, since their factor and background are 0.
+    pub fn num_without_factor(&self, subset: usize) -> usize {
+        let counts = self.counts.as_ref().and_then(|job| job.data().counts());
+        counts.map_or(0, |counts| counts.num_without_factor(subset, self.num_subsets))
     }
 
     /// Adds a step's term to the log-likelihood of its iteration, and returns the sum after the last step.

@@ -222,15 +222,18 @@ impl Solver {
         let num_halved = report.ascent.map_or(0, |ascent| ascent.num_halved);
         let is_new_halved = num_halved > 0 && !std::mem::replace(&mut run.has_reported_halved, true);
         let (course, is_first_iteration) = (run.course, run.iteration == 0 || run.subiteration == 1);
+        let num_subsets = run.num_subsets;
+        let num_without_factor = if is_new_impossible { run.num_without_factor(report.subset) } else { 0 };
         let converged = run.converged().map(|text| format!("converged after iteration {}: {text}", report.iteration));
         let rule_met = run.stop_watch.add(&iterate, &run.rois.rois).or(converged);
         self.send(EventKind::Iterate(Box::new(iterate)));
         self.fit_oxygen()?;
         if is_new_impossible {
-            self.send(EventKind::Notice(impossible_bins(num_unexplained, course, is_first_iteration)));
+            let counts = [num_unexplained, num_without_factor];
+            self.send(EventKind::Notice(impossible_bins(counts, course, is_first_iteration, num_subsets)));
         }
         if is_new_limited {
-            self.send(EventKind::Notice(limited_bins(num_limited, course)));
+            self.send(EventKind::Notice(limited_bins(num_limited, course, num_subsets)));
         }
         if is_new_halved {
             self.send(EventKind::Notice(halved_steps(report.iteration - usize::from(report.completes_iteration))));
@@ -383,7 +386,8 @@ impl Solver {
         let Some(run) = &mut self.run else { return Ok(()) };
         let is_open = run.explained.is_none();
         run.explain()?;
-        let (subiteration, has_race, is_penalised) = (run.subiteration, run.has_race, run.is_penalised);
+        let (subiteration, has_race, num_subsets) = (run.subiteration, run.has_race, run.num_subsets);
+        let is_penalised = run.is_penalised;
         let (explained, optimality) = (run.explained, run.optimality()?);
         if let Some(residual) = optimality {
             self.send(EventKind::Optimality { subiteration, residual });
@@ -395,7 +399,7 @@ impl Solver {
             self.send(EventKind::Explained { subiteration, explained });
         }
         if is_new {
-            self.send(EventKind::Notice(unusually_explained(explained, has_race)));
+            self.send(EventKind::Notice(unusually_explained(explained, has_race, num_subsets)));
         }
         Ok(())
     }
@@ -515,20 +519,40 @@ impl Solver {
     }
 }
 
-/// Returns a warning about counts that the model cannot explain. In the first iteration every crossed voxel is positive.
-fn impossible_bins(count: usize, course: IterationScheme, is_first_iteration: bool) -> Notice {
+/// Returns a warning about counts that the model cannot explain, and those among them whose factor is 0. In the first iteration
+/// every crossed voxel is positive.
+fn impossible_bins(
+    [count, num_without_factor]: [usize; 2],
+    course: IterationScheme,
+    is_first_iteration: bool,
+    num_subsets: usize,
+) -> Notice {
     let [datum, text] = course.unexplained;
-    let cause =
-        if is_first_iteration { text } else { "whose line crosses only voxels that are 0 by now; fewer subsets keep them" };
-    Notice::warning(format!("a subset left out {} with counts {cause}", counted(count, datum)))
+    let cause = match is_first_iteration {
+        true => text,
+        false if num_subsets > 1 => "whose line crosses only voxels that are 0 by now; fewer subsets keep them",
+        false => "whose line crosses only voxels that are 0 by now",
+    };
+    let num_others = count.saturating_sub(num_without_factor);
+    let of_factor = counted(count - num_others, datum);
+    let of_factor = format!(
+        "{of_factor} with counts and a factor of 0, so that nothing is expected there: the factors do not belong to these data, or mark detectors as dead that count"
+    );
+    let of_image = format!("{} with counts {cause}", counted(num_others, datum));
+    Notice::warning(match (count - num_others, num_others) {
+        (0, _) => format!("a subset left out {of_image}"),
+        (_, 0) => format!("a subset left out {of_factor}"),
+        _ => format!("a subset left out {of_factor}; and {of_image}"),
+    })
 }
 
 /// Returns a warning about ratios of measured to expected counts beyond single precision.
-fn limited_bins(count: usize, course: IterationScheme) -> Notice {
+fn limited_bins(count: usize, course: IterationScheme, num_subsets: usize) -> Notice {
     let [datum, _] = course.unexplained;
     let counted = counted(count, datum);
+    let fewer = if num_subsets > 1 { "Fewer subsets or iterations" } else { "Fewer iterations" };
     Notice::warning(format!(
-        "a subset has {counted} with counts where the image expects less than 1e-12 of them: the ratio was limited to 1e12. Fewer subsets or iterations, or an additive sinogram (randoms + scatter), avoid this"
+        "a subset has {counted} with counts where the image expects less than 1e-12 of them: the ratio was limited to 1e12. {fewer}, or an additive sinogram (randoms + scatter), avoid this"
     ))
 }
 
@@ -554,12 +578,13 @@ fn convergence(residual: Optimality) -> Notice {
 }
 
 /// Returns a warning about an image that explains too little or too much of the data.
-fn unusually_explained(explained: Explained, has_race: bool) -> Notice {
+fn unusually_explained(explained: Explained, has_race: bool, num_subsets: usize) -> Notice {
     let causes = match explained.worse() {
         _ if has_race => "The non-atomic accumulation lost additions (race condition)",
-        ratio if ratio < 1.0 => {
+        ratio if ratio < 1.0 && num_subsets > 1 => {
             "Likely causes: too many subsets for so few counts, an image smaller than the object, counts without any line in the image"
         }
+        ratio if ratio < 1.0 => "Likely causes: an image smaller than the object, counts without any line in the image",
         _ => "Likely causes: too few iterations, a background (additive sinogram) or factors that do not belong to these data",
     };
     Notice::warning(format!("the image explains {}. {causes}", explained.text()))

@@ -215,7 +215,7 @@ impl Projecting for EventLines {
     /// The longest way through a voxel, times the largest density of d.
     fn largest_element(&self) -> f64 {
         let diagonal_mm = self.voxels.grid().voxel_mm.iter().map(|side| side * side).sum::<f64>().sqrt();
-        diagonal_mm * self.rays.kernels().first().map_or(1.0, |kernel| kernel.weight([0.0; 2], 0.0))
+        diagonal_mm * self.rays.largest_weight()
     }
 
     fn prepare(&self, backend: &mut WebGpuBackend, subset: Subset, adder: Option<Adder>) -> Result<(), OperatorError> {

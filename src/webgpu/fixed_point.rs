@@ -1,6 +1,5 @@
-//! Backprojection in 64-bit fixed point: integers add up to the same bits in any order. The scale 2^(62 − ⌈log₂ b⌉), with b ≥
-//! max_j s_j · max_i |q_i| ≥ |Σ_i a_ij q_i|, makes an overflow impossible. The sensitivities s_j, themselves sums of integers, have
-//! the bound of their number of data times the longest way through a voxel.
+//! Backprojection in 64-bit fixed point: integers add up to the same bits in any order. The largest sensitivity, from which
+//! [`crate::operator::scale_exponent`] has the scale of data, is a sum of integers too.
 
 use std::collections::HashMap;
 
@@ -8,10 +7,7 @@ use super::array::{Segments, WebGpuArray, in_both};
 use super::backend::{Span, WebGpuBackend};
 use super::error::WebGpuError;
 use crate::algebra::{Backend as _, Data, Image};
-use crate::operator::{OperatorError, Subset};
-
-/// Rounding of the sums that the bound comes from.
-const MARGIN: f64 = 1.01;
+use crate::operator::{OperatorError, Subset, bound_of_data, bound_of_ones, scale_exponent};
 
 /// Image of integers, and the largest sensitivities once they are known.
 #[derive(Default)]
@@ -38,8 +34,7 @@ impl FixedPoint {
             image => image.insert(backend.memory(out.len(), size_of::<u64>())?),
         };
         let mut sum = |backend: &mut WebGpuBackend, q: &WebGpuArray<Data>, bound: f64, out: &mut WebGpuArray<Image>| {
-            // Powers of two: scaling is exact. An f32 holds them from 2^-126 to 2^127.
-            let exponent = (62.0 - bound.log2().ceil()).clamp(-126.0, 126.0);
+            let exponent = scale_exponent(bound);
             backend.clear(image);
             add(backend, q, image, exponent.exp2() as f32)?;
             backend.values_of_units(image, (-exponent).exp2() as f32, out);
@@ -51,14 +46,14 @@ impl FixedPoint {
             None => {
                 let mut ones = backend.zeros(data_len)?;
                 backend.fill(&mut ones, 1.0)?;
-                sum(backend, &ones, MARGIN * largest_element * data_len.max(1) as f64, out)?;
+                sum(backend, &ones, bound_of_ones(largest_element, data_len as f64), out)?;
                 let largest = backend.largest(&out.0, out.len(), false)?;
                 self.largest_sensitivity.insert(key, largest);
                 largest
             }
         };
         let largest_magnitude = backend.largest(&q.0, data_len, true)?;
-        let bound = MARGIN * f64::from(largest_sensitivity) * f64::from(largest_magnitude);
+        let bound = bound_of_data(largest_sensitivity, largest_magnitude);
         if !bound.is_finite() {
             return Err(WebGpuError::NotFinite.into());
         }

@@ -91,11 +91,37 @@ fn one_that_fails_leaves_the_others_alone() {
         assert!(err.contains("missing.hs: opening the file failed") && err.contains("; c.sweep is an EPRI acquisition"), "{err}");
         assert!(at.join("out/a.nii").exists() && !at.join("out/c.nii").exists());
     }
-    let record = run(at, &format!("reconstruct a.hs b.petsird {SETTINGS} -o out/{{}}.nii --json --quiet"));
-    assert_eq!(record.status.code(), Some(0));
-    let records = serde_json::Deserializer::from_slice(&record.stdout).into_iter::<serde_json::Value>();
-    let files: Vec<String> = records.map(|record| record.unwrap()["data"]["file"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(files, ["a.hs", "b.petsird"]);
+}
+
+/// The documents of `--json`, a line each.
+fn json_lines(output: &Output) -> Vec<serde_json::Value> {
+    let text = std::str::from_utf8(&output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+#[test]
+fn each_of_several_inputs_has_a_line_of_json() {
+    let folder = three_inputs();
+    let at = folder.path();
+    let arguments = format!("reconstruct a.hs missing.hs b.petsird {SETTINGS} -o out/{{}}.nii --json --quiet --skip-done");
+    for round in ["made", "skipped"] {
+        let output = run(at, &arguments);
+        assert_eq!(output.status.code(), Some(3));
+        let lines = json_lines(&output);
+        let text = |line: &serde_json::Value, key: &str| line[key].as_str().unwrap().to_owned();
+        let inputs: Vec<String> = lines.iter().map(|line| text(line, "input")).collect();
+        assert_eq!(inputs, ["a.hs", "missing.hs", "b.petsird"], "{round}");
+        assert_eq!([&lines[0], &lines[2]].map(|line| text(&line["data"], "file")), ["a.hs", "b.petsird"]);
+        assert_eq!([0, 2].map(|k| text(&lines[k], "output")), ["out/a.nii", "out/b.nii"]);
+        assert_eq!(lines[1]["error"]["code"], "io.not-found", "{}", lines[1]);
+    }
+    // Frames are several images of one input; a single image has one document.
+    let output = run(at, &format!("reconstruct b.petsird {SETTINGS} -o out/f.nii --frames 2x4 --json --quiet"));
+    let outputs: Vec<String> = json_lines(&output).iter().map(|line| line["output"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(outputs, ["out/f_f001.nii", "out/f_f002.nii"]);
+    let output = run(at, &format!("reconstruct a.hs {SETTINGS} -o out/one.nii --json --quiet"));
+    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(record["data"]["file"] == "a.hs" && record.get("input").is_none());
 }
 
 #[test]
@@ -186,6 +212,12 @@ fn what_is_there_is_not_made_again_unless_something_has_changed() {
     assert!(said.contains("2 of 2 inputs done") && !said.contains("skipped"), "{said}");
     // An image that was stopped on its way, or that is of another's making, is not it.
     assert_eq!(found(""), ["done", "done"]);
+    // Images of iterations belong to it.
+    let every = " --save-every 1";
+    assert_eq!([found(every), found(every)], [["done", "done"], ["skipped", "skipped"]]);
+    fs::remove_file(at.join("out/b_it001.nii")).unwrap();
+    assert_eq!(found(every), ["skipped", "done"]);
+    assert!(at.join("out/b_it001.nii").exists());
 }
 
 #[test]

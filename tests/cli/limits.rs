@@ -85,6 +85,43 @@ fn control_characters_of_a_file_do_not_reach_the_terminal() {
 }
 
 #[test]
+fn bins_without_expectation_have_their_cause_and_too_much_expectation_is_exit_code_3() {
+    use super::tomoscope;
+    use tomoscope::data::Michelogram;
+    use tomoscope::io::{read_projections, write_projections};
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    done(folder, &["simulate", "cylinder", "--scanner", "small", "--counts", "1e6", "-o", "scan.hs"]);
+    let (scan, _) = read_projections(&folder.join("scan.hs")).unwrap();
+    let num = scan.counts.len();
+    let write = |name: &str, values: Vec<f32>| {
+        write_projections(&folder.join(name), &Michelogram::new(scan.geometry.clone(), values).unwrap()).unwrap();
+    };
+    // Views of a dead head: a twentieth of them.
+    let num_dead = num / 20;
+    write("dead.hs", (0..num).map(|bin| if bin < num_dead { 0.0 } else { 1.0 }).collect());
+    let num_counted = scan.counts[..num_dead].iter().filter(|count| **count > 0.0).count();
+    let run = |more: &str| {
+        let arguments = format!("reconstruct scan.hs --algorithm mlem --iterations 2 --device cpu -o out.nii {more}");
+        let output = tomoscope(folder, &arguments.split(' ').collect::<Vec<_>>());
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (_, said) = run("--multiplicative dead.hs");
+    assert!(said.contains(&format!("left out {num_counted} bins with counts and a factor of 0")), "{said}");
+    assert!(!said.contains("crosses no voxel") && !said.contains("subsets"), "{said}");
+    // With a background something is expected there.
+    write("background.hs", vec![0.1; num]);
+    let (code, said) = run("--multiplicative dead.hs --additive background.hs");
+    assert!(code == Some(0) && !said.contains("left out"), "{said}");
+    let mean = scan.counts.iter().sum::<f32>() / num as f32;
+    for (times, expected) in [(1.5, Some(0)), (4.0, Some(3))] {
+        write("much.hs", vec![times * mean; num]);
+        let (code, said) = run("--additive much.hs");
+        assert!(code == expected && said.contains("explains "), "{times}: {code:?} {said}");
+    }
+}
+
+#[test]
 fn an_image_that_is_not_finite_is_written_and_the_exit_code_is_3() {
     use tomoscope::data::Michelogram;
     use tomoscope::io::{read_projections, read_volume, write_projections};
@@ -106,6 +143,17 @@ fn an_image_that_is_not_finite_is_written_and_the_exit_code_is_3() {
     let said = run("backproject huge.hs --like out.nii --device cpu -o back.nii");
     assert!(said.contains("voxels do not hold a finite number"), "{said}");
     assert!(read_volume(&folder.join("back.nii")).unwrap().0.not_finite().is_some());
+    // Numbers and copies of such an image.
+    let roi = |centre: &str| {
+        format!("version = 1\n[[roi]]\nname = \"r\"\nshape = \"sphere\"\ncentre_mm = [{centre}]\nradius_mm = 10\n")
+    };
+    std::fs::write(folder.join("middle.toml"), roi("0, 0, 0")).unwrap();
+    std::fs::write(folder.join("outside.toml"), roi("0, 0, 900")).unwrap();
+    assert!(run("measure back.nii --rois middle.toml").contains("not finite, as the image has voxels without a number: r"));
+    run("measure back.nii --rois middle.toml --csv middle.csv");
+    run("convert back.nii copy.npy");
+    done(folder, &["measure", "out.nii", "--rois", "middle.toml"]);
+    done(folder, &["measure", "back.nii", "--rois", "outside.toml"]);
     let said = run("project back.nii --like scan.hs --device cpu -o again.hs");
     assert!(said.contains("bins do not hold a finite number"), "{said}");
     assert!(read_projections(&folder.join("again.hs")).unwrap().0.counts.iter().any(|v| !v.is_finite()));

@@ -153,3 +153,23 @@ fn the_small_animal_phantom_is_measured() {
     assert!(refused(at, 2, &["nema", "mouse.nii", "--small-animal", "--ratio", "4"]).contains("cannot be used with"));
     failed(at, "nema.not-the-body", &["nema", "mouse.nii"]);
 }
+
+#[test]
+fn figures_of_voxels_without_a_number_are_exit_code_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_image(&at.join("iq.nii"));
+    done(at, &["nema", "iq.nii", "--ratio", "4", "--rois", "iq.toml"]);
+    let mut image = tomoscope::io::read_volume(&at.join("iq.nii")).unwrap().0;
+    let background = read_rois(&at.join("iq.toml")).unwrap().into_iter().find(|roi| roi.name.contains("background")).unwrap();
+    let mask = background.mask(&image.grid);
+    image.as_mut_slice()[mask.voxels[0].0 as usize] = f32::NAN;
+    write_volume(&at.join("nan.nii"), &image).unwrap();
+    let said = refused(at, 3, &["nema", "nan.nii", "--ratio", "4"]);
+    assert!(said.contains("not finite, as the image has voxels without a number"), "{said}");
+    // Outside of all regions it changes no figure.
+    let mut image = tomoscope::io::read_volume(&at.join("iq.nii")).unwrap().0;
+    image.as_mut_slice()[0] = f32::NAN;
+    write_volume(&at.join("corner.nii"), &image).unwrap();
+    done(at, &["nema", "corner.nii", "--ratio", "4"]);
+}

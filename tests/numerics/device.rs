@@ -283,6 +283,54 @@ fn bin_driven_kernels_are_the_definition_and_adjoint_in_every_order() {
     }
 }
 
+/// Backprojects in fixed point with operators made anew, each of which finds its own largest sensitivity. The bound of the data,
+/// 1.01 · largest sensitivity · largest |q|, lies within a few digits of a power of two: were the sensitivity a sum of floats, the
+/// order of its additions would change the unit.
+pub fn assert_the_same_bits_from_every_operator<P: LinearOperator<CudaBackend>>(
+    device: &mut CudaBackend,
+    make: impl Fn(&mut CudaBackend) -> P,
+    subset: Subset,
+    [image_len, data_len]: [usize; 2],
+) {
+    let back = |device: &mut CudaBackend, q: &[f32]| {
+        let operator = make(device);
+        let (q, mut image) = (upload(device, q), device.zeros(image_len).unwrap());
+        operator.adjoint(device, subset, &q, Accumulation::Deterministic, &mut image, &Task::new()).unwrap();
+        read(device, &image)
+    };
+    let sensitivity = back(device, &vec![1.0; data_len]);
+    let largest = sensitivity.iter().copied().fold(0.0, f32::max);
+    assert!(largest > 0.0);
+    let at_a_power_of_two = (8.0 / (1.01 * f64::from(largest))) as f32;
+    for ulps in -2..=2 {
+        let q_max = f32::from_bits((at_a_power_of_two.to_bits() as i32 + ulps) as u32);
+        let q: Vec<f32> = noise(13, data_len).iter().enumerate().map(|(i, u)| if i == 0 { q_max } else { u * q_max }).collect();
+        let first = back(device, &q);
+        assert!(first.iter().any(|value| *value > 0.0));
+        for _ in 0..4 {
+            assert_same_bits(&back(device, &q), &first);
+        }
+    }
+}
+
+#[test]
+fn deterministic_sums_have_the_same_bits_from_operators_made_anew() {
+    let Some(mut device) = device() else { return };
+    for case in cases().into_iter().take(4) {
+        let Case { geometry, grid, fov_radius_mm, rays, subset, .. } = &case;
+        let axial =
+            |device: &mut CudaBackend| AxialRuns::new(device, Arc::clone(geometry), grid.clone(), *fov_radius_mm, *rays).unwrap();
+        let lens = |operator: &dyn ViewProjector<CudaBackend>| [operator.voxels().len(), operator.views().len(*subset)];
+        let of_axial = lens(&axial(&mut device));
+        assert_the_same_bits_from_every_operator(&mut device, axial, *subset, of_axial);
+        let by_bin = |device: &mut CudaBackend| {
+            BinDriven::new(device, Arc::clone(geometry), grid.clone(), *fov_radius_mm, *rays, None).unwrap()
+        };
+        let of_bins = lens(&by_bin(&mut device));
+        assert_the_same_bits_from_every_operator(&mut device, by_bin, *subset, of_bins);
+    }
+}
+
 #[test]
 fn a_block_that_does_not_fit_is_refused() {
     let Some(device) = device() else { return };

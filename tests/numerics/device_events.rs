@@ -12,7 +12,7 @@ use tomoscope::recon::{Algorithm, EmKernels, EmSettings, ListModel, MlemOsem, Su
 use tomoscope::scanner::{self, Detectors, PairRays};
 use tomoscope::task::Task;
 
-use super::device::{assert_same_bits, device};
+use super::device::{assert_same_bits, assert_the_same_bits_from_every_operator, device};
 use super::events::{Tof, crowded_events, data_of_several, detectors, pair_rays, random_events, several_volumes, tof};
 use super::replicates::{grid_of_lists, image_of_list, listed_terms, terms_of_events};
 use super::support::{dot, noise, random_volume, relative};
@@ -212,6 +212,27 @@ fn deterministic_sums_over_events_have_the_same_bits_and_races_lose() {
     let racy = backproject(&mut device, &operator, Subset::ALL, &q, Accumulation::NonAtomic).sum();
     println!("the race lost {:.1} %", 100.0 * (1.0 - racy / first.sum()));
     assert!(racy < 0.999 * first.sum());
+}
+
+/// Beams and single events, with time of flight and without.
+#[test]
+fn deterministic_sums_over_events_have_the_same_bits_from_operators_made_anew() {
+    let Some(mut device) = device() else { return };
+    let (tof, rays) = (tof(30.0), PairRays::ONE);
+    for (events, tof, order) in [
+        (crowded_events(100_000), None, EventOrder::ByLine),
+        (crowded_events(100_000), None, EventOrder::AsWritten),
+        (random_events(100_000, Tof::Bins), Some(&tof), EventOrder::default()),
+        (random_events(100_000, Tof::Numbers), Some(&tof), EventOrder::AsWritten),
+    ] {
+        let events = Arc::new(events);
+        let make = |device: &mut CudaBackend| {
+            cuda::EventLines::new(device, Arc::clone(&events), &detectors(), tof, grids()[0].clone(), FOV_MM, rays, order)
+                .unwrap()
+        };
+        let image_len = make(&mut device).voxels().len();
+        assert_the_same_bits_from_every_operator(&mut device, make, Subset::ALL, [image_len, events.len()]);
+    }
 }
 
 /// Several images at once on the device against the host's definition.

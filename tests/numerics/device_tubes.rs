@@ -10,7 +10,7 @@ use tomoscope::operator::{Accumulation, Misfit, OperatorError, PlainTubes, Subse
 use tomoscope::scanner::{InPlane, ScanGeometry, Segment, find};
 use tomoscope::task::Task;
 
-use super::device::device;
+use super::device::{assert_the_same_bits_from_every_operator, device};
 use super::support::{backward, dot, forward, noise, random_volume, relative, tiny};
 
 /// The VrPET with other numbers of rings, bins and views.
@@ -117,6 +117,22 @@ fn check((name, geometry, extra, [nx, ny], fov_radius_mm, num, subset): Case) {
     println!("{name}: scattered {errors:?}; of all additions {arrived:.3} arrive without protection");
     assert!(errors.iter().all(|error| *error <= 1e-5), "{name}: {errors:?}");
     assert!(arrived > 0.0 && arrived <= 1.0 + 1e-5, "{name}: {arrived}");
+}
+
+#[test]
+fn tubes_have_the_same_bits_from_operators_made_anew() {
+    let Some(mut device) = device() else { return };
+    let geometry = scanner(5, 14, 7);
+    let (bin_mm, slice_mm) = (geometry.central_bin_mm(), 0.5 * geometry.ring_spacing_mm);
+    let grid = Grid::centred([17, 15, 9], [bin_mm, 1.1 * bin_mm, slice_mm]).unwrap();
+    let tubes = random_tubes(&geometry, [19, 5, 5]);
+    let fast = |device: &mut CudaBackend| cuda::Tubes::new(device, Arc::clone(&geometry), grid.clone(), 8.0, &tubes).unwrap();
+    let paper =
+        |device: &mut CudaBackend| cuda::PaperTubes::new(device, Arc::clone(&geometry), grid.clone(), 8.0, &tubes).unwrap();
+    let lens = |operator: &dyn ViewProjector<CudaBackend>| [operator.voxels().len(), operator.views().len(Subset::ALL)];
+    let (of_fast, of_paper) = (lens(&fast(&mut device)), lens(&paper(&mut device)));
+    assert_the_same_bits_from_every_operator(&mut device, fast, Subset::ALL, of_fast);
+    assert_the_same_bits_from_every_operator(&mut device, paper, Subset::ALL, of_paper);
 }
 
 #[test]

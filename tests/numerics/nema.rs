@@ -384,7 +384,7 @@ fn recovery_of_blurred_spheres_is_that_of_the_closed_form_and_complies_at_the_wi
     let placement = found(&blurred(&truth, 6.0));
     let regions = RecoveryRegions::new(&placement, &fine(), Some(RATIO)).unwrap();
     for (fwhm_mm, complies, first_outside) in
-        [(6.0, false, "10 mm, max: "), (8.0, true, ""), (10.0, false, "13 mm, A50: "), (11.0, false, "13 mm, ")]
+        [(6.0, false, "max of 10 mm is "), (8.0, true, ""), (10.0, false, "A50 of 13 mm is "), (11.0, false, " of 13 mm is ")]
     {
         let found = regions.measure(&blurred(&truth, fwhm_mm), true).unwrap();
         // A voxel is the mean over its side.

@@ -98,6 +98,30 @@ fn unsafe_code_is_where_it_is_allowed() {
     }
 }
 
+/// Files and folders of the repository that a text names: words that begin with one of its folders.
+fn named_files(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "/._-".contains(c)));
+    let is_path =
+        |word: &&str| ["src/", "kernels/", "shaders/", "assets/", "docs/", "tests/"].iter().any(|at| word.starts_with(at));
+    words.filter(is_path).map(|word| word.trim_end_matches(['.', '-']))
+}
+
+#[test]
+fn files_that_comments_name_exist() {
+    let sources = [("src", "rs"), ("tests", "rs"), ("kernels", "cu"), ("kernels", "cuh"), ("shaders", "wgsl")];
+    let mut num_named = 0;
+    for path in sources.into_iter().flat_map(|(folder, extension)| files_below(&in_repository(folder), extension)) {
+        let text = read(&path);
+        for comment in text.lines().filter_map(|line| line.split_once("//")).map(|(_, comment)| comment) {
+            for named in named_files(comment).filter(|named| !named.contains("VERSION")) {
+                num_named += 1;
+                assert!(in_repository(named).exists(), "{}: {named} does not exist", path.display());
+            }
+        }
+    }
+    assert!(num_named > 100, "{num_named}");
+}
+
 #[test]
 fn the_hash_is_sha256() {
     assert_eq!(hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

@@ -91,6 +91,9 @@ fn frames_are_reconstructed_one_after_the_other_and_looked_at_in_time() {
         seen.push((harness.state().shown().volume().unwrap().sum(), harness.state().colouring().window));
     }
     assert!(seen.iter().all(|(_, window)| *window == seen[2].1), "{seen:?}");
+    // Far below 1, the value of the uniform start image.
+    let largest = harness.state().shown().volume().unwrap().as_slice().iter().copied().fold(0.0, f32::max);
+    assert!(largest < 0.5 && seen[2].1[1] <= largest, "{largest} {seen:?}");
     assert!((seen[2].0 / seen[0].0 - 2.0).abs() < 0.1 && (seen[1].0 / seen[0].0 - 1.0).abs() < 0.05, "{seen:?}");
     // The iterate that is chosen is chosen in all frames.
     slide(&mut harness, "Iterate", 0.0);

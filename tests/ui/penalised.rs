@@ -121,7 +121,8 @@ fn penalty_and_steps_change_while_the_run_continues() {
     let switched: Vec<_> = record.ascent.unwrap().switched.iter().map(|span| span.from_subiteration).collect();
     assert_eq!(switched, [1, at + 1]);
     assert_eq!(record.parameters.number(&BETA), Some(2.0));
-    assert!(live.title().unwrap().contains("strength β 2"), "{:?}", live.title());
+    let changed = format!("strength β 2 since step {from}, steps × 0.5 since step {from}", from = at + 1);
+    assert!(live.title().unwrap().contains(&changed), "{:?}", live.title());
     click(&mut harness, "Resume");
     wait_for(&mut harness, "two passes with the new penalty", |app| {
         app.curves().objective_change.get(1).is_some_and(|piece| piece.len() > 1)

@@ -77,6 +77,8 @@ fn what_the_race_loses_is_told_in_numbers() {
     step(&mut harness);
     for label in [
         "lost of this iterate",
+        "lost of a step so far, max",
+        "lost of a voxel so far, max",
         "lost of a backprojection of ones",
         "image level, race-free = 100 %",
         "sensitivity image: non-atomic, too",
@@ -85,7 +87,8 @@ fn what_the_race_loses_is_told_in_numbers() {
     }
     let race = harness.state().live().last.as_ref().unwrap().race.unwrap();
     assert!(race.lost < 0.5 && race.level > 0.5, "{race:?}");
-    assert!(has(&harness, "image level ") && has(&harness, "loses "));
+    assert!(race.lost_step_max == race.lost && race.lost_voxel_max >= race.lost && race.lost_voxel_max <= 1.0, "{race:?}");
+    assert!(has(&harness, "image level ") && has(&harness, "lost so far: up to "));
     let job = &harness.state().live().info.as_ref().unwrap().job;
     assert!(job.settings.research.racy_sensitivity);
     harness.get_by_role_and_label(egui::accesskit::Role::RadioButton, "deterministic").click();

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::shared::console::{out, print_result};
-use crate::cli::shared::error::CliResult;
+use crate::cli::shared::error::{CliResult, Done};
 use crate::cli::shared::image_input::ImageInput;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::TalkOptions;
 use crate::cli::shared::outputs::Files;
 use crate::data::{Notice, Roi, RoiMask, RoiSums, Volume};
+use crate::geometry::Grid;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::{read_regions, rois};
 use crate::measure;
@@ -47,7 +48,7 @@ pub struct MeasureOptions {
 }
 
 /// Measures, and writes or prints.
-pub fn run(options: &MeasureOptions) -> CliResult {
+pub fn run(options: &MeasureOptions) -> CliResult<Done> {
     options.talk.apply();
     Files::new().read([&options.image, &options.rois]).write_lines("--csv", &options.csv).check()?;
     let image = options.input.read(&options.image)?;
@@ -57,31 +58,40 @@ pub fn run(options: &MeasureOptions) -> CliResult {
     let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(&volume.grid)).collect();
     let sums: Vec<Option<RoiSums>> = masks.iter().map(|mask| Some(mask.sums(volume.as_slice()))).collect();
     let medians: Vec<Option<f64>> = masks.iter().map(|mask| measure::median(mask, volume.as_slice())).collect();
-    notices::print(outside(&rois, &sums).as_slice());
+    notices::print(&without_voxels(&rois, &sums, &volume.grid));
     notices::print(rois::partly_outside(&rois, &volume.grid).as_slice());
+    let not_finite = rois.iter().zip(&sums).filter(|(_, sums)| sums.is_some_and(|sums| !sums.sum.is_finite()));
+    let done = notices::done_of_numbers(not_finite.map(|(roi, _)| roi.name.as_str()));
     let Some(path) = &options.csv else {
         let table = table(options, volume, &rois, (&sums, &medians)).to_string();
         print_result(format_args!("{}\n", table.trim_end()));
-        return Ok(());
+        return Ok(done);
     };
     let record = image.record(&options.image);
     let record = if options.anonymise { record.anonymised() } else { record };
     MeasurementWriter::create(path)?.write(&rows(volume, &record, &rois, (&sums, &medians)))?;
     notices::print(record.beside([path.as_path()]).write_beside(path).as_slice());
     out!("{}: {} on {}", path.display(), counted(rois.len(), "region of interest"), options.image.display());
-    Ok(())
+    Ok(done)
 }
 
 /// Sums and median of each region.
 type Measured<'a> = (&'a [Option<RoiSums>], &'a [Option<f64>]);
 
-/// Returns a notice of the regions outside the image.
-fn outside(rois: &[Roi], sums: &[Option<RoiSums>]) -> Option<Notice> {
-    let is_outside = |sums: &Option<RoiSums>| sums.is_some_and(|sums| sums.num_voxels == 0);
-    let names: Vec<String> =
-        rois.iter().zip(sums).filter(|(_, sums)| is_outside(sums)).map(|(roi, _)| format!("'{}'", roi.name)).collect();
-    (!names.is_empty())
-        .then(|| Notice::warning(format!("outside the image, so that there is nothing to measure: {}", names.join(", "))))
+/// Returns notices of the regions that contain no voxel centre: those outside the image, and those between the centres.
+fn without_voxels(rois: &[Roi], sums: &[Option<RoiSums>], grid: &Grid) -> Vec<Notice> {
+    let is_empty = |sums: &Option<RoiSums>| sums.is_some_and(|sums| sums.num_voxels == 0);
+    let empty = rois.iter().zip(sums).filter(|(_, sums)| is_empty(sums)).map(|(roi, _)| roi);
+    let is_inside = |axis: usize, mm: f64| matches!(grid.extent_mm(axis), [low, high] if (low..=high).contains(&mm));
+    let has_centre_inside = |roi: &&Roi| roi.centre_mm.iter().enumerate().all(|(axis, mm)| is_inside(axis, *mm));
+    let (between, outside): (Vec<&Roi>, Vec<&Roi>) = empty.partition(has_centre_inside);
+    let notice = |(reason, rois): (&str, Vec<&Roi>)| {
+        let names: Vec<String> = rois.iter().map(|roi| format!("'{}'", roi.name)).collect();
+        (!names.is_empty()).then(|| Notice::warning(format!("{reason}: {}", names.join(", "))))
+    };
+    let outside = ("outside the image, so that there is nothing to measure", outside);
+    let between = ("between the voxel centres, so that there is nothing to measure (a larger region, or a finer image)", between);
+    [outside, between].into_iter().filter_map(notice).collect()
 }
 
 /// Returns the rows of the image, with its number among the images of its run if the record contains it.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::cli::shared::console::{out, remark};
-use crate::cli::shared::error::CliResult;
+use crate::cli::shared::error::{CliResult, Done};
 use crate::cli::shared::notices;
 use crate::cli::shared::options::triple;
 use crate::cli::shared::outputs::Files;
@@ -120,7 +120,7 @@ fn order(text: &str) -> Result<Six, String> {
 }
 
 /// Finds the phantom, measures it, and presents the figures.
-pub fn run(options: &NemaOptions) -> CliResult {
+pub fn run(options: &NemaOptions) -> CliResult<Done> {
     let files = Files::new()
         .read([&options.image])
         .read(&options.compare)
@@ -141,7 +141,7 @@ pub fn run(options: &NemaOptions) -> CliResult {
     let analysis = analyse(&volume, &placement, options.ratio)?;
     let analysis = if standards.is_empty() { analysis } else { analysis.judged(&volume, &standards)? };
     let forms: Forms<_> = (nema_table, nema_measurements, nema_pdf);
-    present(options, &volume, ("nema_nu_2", &analysis), &placement.rois(options.ratio), forms)?;
+    let done = present(options, &volume, ("nema_nu_2", &analysis), &placement.rois(options.ratio), forms)?;
     let title = |number: usize, path: &PathBuf| match options.anonymise {
         true => format!("image {number}"),
         false => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -151,7 +151,7 @@ pub fn run(options: &NemaOptions) -> CliResult {
         out!("\n{}", table.to_string().trim_end());
     }
     if options.compare.is_empty() {
-        return Ok(());
+        return Ok(done);
     }
     let mut images = vec![(title(1, &options.image), analysis)];
     for (number, path) in (2..).zip(&options.compare) {
@@ -159,21 +159,21 @@ pub fn run(options: &NemaOptions) -> CliResult {
         images.push((title(number, path), analyse(&volume, &placement, options.ratio)?));
     }
     out!("\n{}", nema_contrasts(&images).to_string().trim_end());
-    Ok(())
+    Ok(done)
 }
 
 /// Functions that make the text, the measured numbers and the report of an analysis.
 type Forms<A> =
     (fn(&str, &A) -> TextTable, fn(&A, Unit, usize) -> Vec<Measurement>, fn(&ImageReport<A>) -> Result<Vec<u8>, PdfError>);
 
-/// Prints an analysis, and writes the requested files. Fractions in JSON: 1 = 100 %.
+/// Prints an analysis, and writes the requested files. Fractions in JSON: 1 = 100 %. Returns whether all its figures are finite.
 fn present<A: Serialize>(
     options: &NemaOptions,
     volume: &Volume,
     (key, analysis): (&str, &A),
     template: &[Roi],
     (table, measurements, pdf): Forms<A>,
-) -> CliResult {
+) -> CliResult<Done> {
     let mut provenance = Provenance::read_beside(&options.image);
     let mut title = options.image.file_name().unwrap_or_default().to_string_lossy();
     if options.anonymise {
@@ -187,12 +187,13 @@ fn present<A: Serialize>(
         table.remarks.extend(provenance.as_ref().and_then(Provenance::remark_on_edges));
         out!("{}", table.to_string().trim_end());
     }
+    let iteration = match provenance.as_ref().and_then(|provenance| provenance.progress) {
+        Some(Progress::Iterations { iteration, .. }) => iteration,
+        _ => 0,
+    };
+    let rows = measurements(analysis, volume.unit, iteration);
     if let Some(path) = &options.csv {
-        let iteration = match provenance.as_ref().and_then(|provenance| provenance.progress) {
-            Some(Progress::Iterations { iteration, .. }) => iteration,
-            _ => 0,
-        };
-        MeasurementWriter::create(path)?.write(&measurements(analysis, volume.unit, iteration))?;
+        MeasurementWriter::create(path)?.write(&rows)?;
         remark!("{}: the figures", path.display());
     }
     if let Some(path) = &options.rois {
@@ -205,5 +206,6 @@ fn present<A: Serialize>(
         write_whole(path, &pdf(&report)?)?;
         remark!("{}: the report", path.display());
     }
-    Ok(())
+    let not_finite = rows.iter().filter(|row| !row.value.is_finite());
+    Ok(notices::done_of_numbers(not_finite.map(|row| row.quantity.as_str())))
 }

@@ -69,7 +69,9 @@ fn run_among(options: &BatchOptions, group: &ProcessGroup) -> CliResult<Done> {
     if options.each.json {
         console::reserve_output();
     }
-    let all: Vec<ReconstructOptions> = options.inputs.iter().map(|input| options.each.of_input(input)).collect();
+    let has_json_lines = options.inputs.len() > 1 || options.each.frames.is_some();
+    let of_input = |input: &PathBuf| ReconstructOptions { has_json_lines, ..options.each.of_input(input) };
+    let all: Vec<ReconstructOptions> = options.inputs.iter().map(of_input).collect();
     options.check(&all).map_err(CliError::arguments)?;
     if let [one] = &all[..]
         && one.frames.is_none()
@@ -212,6 +214,9 @@ impl Batch {
             all.finish_and_clear();
             Ok(())
         })?;
+        for (one, _) in self.inputs.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_none()) {
+            one.print_json_outcome(&Err(CliError::failed(Failure::NoImage, "not begun, as a signal stopped the batch")));
+        }
         out!("{}", self.summary(&outcomes, begin.elapsed()));
         let are_whole = outcomes.iter().all(|one| one.as_ref().is_some_and(is_whole));
         Ok(if are_whole { Done::Complete } else { Done::Partial })
@@ -226,7 +231,9 @@ impl Batch {
             } else {
                 out!("{} → {}", one.input.display(), one.output.display());
             }
-            let result = self.reconstruct(worker, one).map_err(|error| error.to_string());
+            let result = self.reconstruct(worker, one);
+            one.print_json_outcome(&result);
+            let result = result.map_err(|error| error.to_string());
             if sender.send((index, (result, begin.elapsed()))).is_err() {
                 return;
             }

@@ -62,7 +62,8 @@ fn run_missing(
     notices::print(moved_limits(&times).as_slice());
     // All have the same subsets, which suit the frame with the fewest counts: their images can be compared.
     let Some(rule) = SubsetRule::of_frames(list, frames_ms) else {
-        let text = format!("none of the frames has an event of {}", options.input.display());
+        let of_list = list.extent_text().map_or_else(String::new, |text| format!(", whose events are from {text}"));
+        let text = format!("none of the frames has an event of {}{of_list}", options.input.display());
         return Err(CliError::failed(Failure::NoEvents, text));
     };
     let [num_subsets, num_iterations] = options.subsets_and_iterations(Some(rule), job.settings.algorithm);

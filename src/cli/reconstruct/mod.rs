@@ -6,6 +6,7 @@ pub mod epri;
 pub mod epri_options;
 pub mod follow_list;
 pub mod frames;
+pub mod json;
 pub mod options;
 pub mod parts;
 pub mod processes;

@@ -95,7 +95,7 @@ pub struct ReconstructOptions {
     #[command(flatten)]
     pub list_arguments: ListArguments,
 
-    /// Time frame in seconds from the start of the scan.
+    /// Time frame in seconds, in the times of the list. They can begin later than 0: `info` prints their range.
     ///
     /// A limit inside a time block (PETSIRD) moves to the nearest block edge. Default: all events.
     #[arg(long, value_name = "FROM-TO", value_parser = frame_ms)]
@@ -196,6 +196,9 @@ pub struct ReconstructOptions {
     pub save_every: Option<u32>,
 
     /// FWHM of a Gaussian post-filter for the written images, mm.
+    ///
+    /// A uniform image stays uniform up to its faces. An object near a face gains activity: +1.8 % for 20 mm and +5.5 %
+    /// for 50 mm (cylinder of 137 mm on 141 × 141 × 37.5 mm).
     #[arg(long, value_name = "FWHM", value_parser = positive)]
     pub post_filter_mm: Option<f64>,
 
@@ -241,9 +244,14 @@ pub struct ReconstructOptions {
 
     /// Print only the provenance record, as JSON.
     ///
+    /// Several inputs, or frames, have a line each, with `input` and `output`; a failed input has a line with `input` and `error`.
     /// The record is also written next to the image, as OUT.ENDING.json.
     #[arg(long)]
     pub json: bool,
+
+    /// True if each record is one line of JSON among others.
+    #[arg(skip)]
+    pub has_json_lines: bool,
 
     #[command(flatten)]
     pub parts: PartOptions,
@@ -377,7 +385,8 @@ impl ReconstructOptions {
 
     /// Returns the options of the frame of this number.
     pub(in crate::cli) fn of_frame(&self, number: usize) -> Self {
-        let name = |path: &PathBuf| of_frame(path, number);
+        let last = self.frames.as_ref().map_or(number, |frames| frames.as_slice().len());
+        let name = |path: &PathBuf| of_frame(path, number, last);
         let request = self.request.as_deref().map(|request| {
             let mut of_frame = Fingerprint::default();
             of_frame.text(request);

@@ -214,9 +214,11 @@ impl Totals {
         let mean = |sum: f64| RaceReport::percent(sum / self.num_racy as f64);
         out!("race: {} added without atomics; the image is not for diagnosis", counted(self.num_racy, "step"));
         let last_lost = RaceReport::percent(last.lost);
+        let largest = [last.lost_step_max, last.lost_voxel_max].map(RaceReport::percent);
         let lines = [
             ("lost", format!("{} of the additions (mean; {last_lost} in the last step)", mean(self.lost[0]))),
             ("lost of ones", format!("{} of a backprojection of ones (mean)", mean(self.lost[1]))),
+            ("lost so far", format!("up to {} of a step, up to {} of a voxel", largest[0], largest[1])),
             ("image level", format!("{} of a race-free step's", RaceReport::percent(last.level))),
         ];
         for (name, what) in lines {

@@ -7,10 +7,11 @@ use super::options::ReconstructOptions;
 use super::parts::Part;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::given::Given;
+use crate::cli::shared::paths::numbered;
 use crate::data::Fingerprint;
 use crate::io::formats::Format;
-use crate::io::{FileKind, content_of, dicom, files_read};
-use crate::plan::Provenance;
+use crate::io::{FileKind, content_of, dicom, files_read, files_written};
+use crate::plan::{Progress, Provenance};
 
 /// Returns the fingerprint of a request: of every option that changes the image or the table, and of the contents of the input
 /// files.
@@ -22,7 +23,7 @@ fn request_of(options: &ReconstructOptions) -> CliResult<String> {
     // Options without effect on the image or the table.
     (settings.input, settings.output, settings.csv, settings.trace) = (PathBuf::new(), PathBuf::new(), None, None);
     (settings.parts, settings.talk, settings.json, settings.request) = (Default::default(), Default::default(), false, None);
-    (settings.is_helper, settings.given) = (false, Given::default());
+    (settings.is_helper, settings.has_json_lines, settings.given) = (false, false, Given::default());
     settings.projector.threads = None;
     let files: Vec<PathBuf> = options.files_to_read().flat_map(|path| contents_of(&path)).collect();
     let mut request: Fingerprint = content_of(&files)?;
@@ -50,6 +51,19 @@ impl ReconstructOptions {
     pub(in crate::cli) fn is_up_to_date(&self) -> bool {
         let has_table = self.csv.as_ref().is_none_or(|path| path.is_file());
         let has_deviation = self.deviation_path().is_none_or(|path| path.is_file());
-        has_table && has_deviation && self.request.as_deref().is_some_and(|request| Provenance::is_sealed(&self.output, request))
+        let is_sealed = |request: &str| Provenance::is_sealed(&self.output, request);
+        has_table && has_deviation && self.request.as_deref().is_some_and(is_sealed) && self.has_all_iterations()
+    }
+
+    /// Returns true if the images of --save-every exist, up to the iteration of the output.
+    fn has_all_iterations(&self) -> bool {
+        let Some(every) = self.save_every.map(|every| every as usize) else { return true };
+        let progress = Provenance::read_beside(&self.output).and_then(|record| record.progress);
+        let Some(Progress::Iterations { iteration, iterations_requested, .. }) = progress else { return true };
+        let is_written = |iteration: usize| {
+            let files = files_written(&numbered(&self.output, iteration, iterations_requested));
+            files.iter().all(|file| file.exists())
+        };
+        (every..=iteration).step_by(every.max(1)).all(is_written)
     }
 }

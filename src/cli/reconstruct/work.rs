@@ -12,8 +12,8 @@ use super::run_progress::{Progress, Totals, announce};
 use super::uptake::quantity::Quantity;
 use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
+use crate::cli::shared::notices;
 use crate::cli::shared::paths::numbered;
-use crate::cli::shared::{console, notices};
 use crate::data::{FieldAxis, Notice, Roi, ValueScale, Volume};
 use crate::io::before_ending;
 use crate::io::dicom::SeriesContext;
@@ -41,6 +41,8 @@ pub(in crate::cli) struct Work<'a> {
     quantity: Quantity,
     /// The table of measured numbers, or the error that ended it.
     table: CliResult<Option<MeasurementWriter>>,
+    /// Error of the first image of an iteration that was not written.
+    unsaved: Option<CliError>,
     /// Converter of numbers to its rows, once the run has started.
     rows: Option<RunTable>,
     record: Option<RunRecord>,
@@ -104,6 +106,7 @@ impl<'a> Work<'a> {
             rois,
             quantity,
             table: Ok(table),
+            unsaved: None,
             rows: None,
             record: None,
             reference,
@@ -227,6 +230,12 @@ impl<'a> Work<'a> {
 
     /// Writes the outputs of a halt, and continues if there is more to do.
     fn ended(&mut self, session: &Session, reason: EndReason) -> CliResult<Option<Done>> {
+        if self.options.replicates.bootstrap.is_some()
+            && let Some((frame, complete)) = self.last_image.take()
+        {
+            // A signal stopped the measurement of its standard deviations.
+            return self.finish(session, frame, complete, None);
+        }
         let Some(frame) = session.take_frame().filter(|frame| frame.id.subiteration > 0) else {
             return Err(CliError::failed(Failure::NoImage, "stopped before the first step was complete; nothing was written"));
         };
@@ -244,8 +253,7 @@ impl<'a> Work<'a> {
             observer(&frame)?;
         }
         if complete && self.options.save_every.is_some_and(|every| frame.id.iteration.is_multiple_of(every as usize)) {
-            let path = numbered(&self.options.output, frame.id.iteration);
-            self.write(&frame, &path, &[&path], None)?;
+            self.save(&frame);
         }
         if complete && frame.id.iteration < self.target && self.stopped_by.is_none() && !self.interrupted {
             session.send(Control::SetIterations(self.next_halt(frame.id.iteration)));
@@ -263,6 +271,16 @@ impl<'a> Work<'a> {
             return Ok(None);
         }
         self.finish(session, frame, complete, None)
+    }
+
+    /// Writes the image of an iteration. A failure does not end the reconstruction.
+    fn save(&mut self, frame: &IterateUpdate) {
+        let path = numbered(&self.options.output, frame.id.iteration, self.target);
+        if let Err(error) = self.write(frame, &path, &[&path], None) {
+            let text = format!("the image of iteration {} was not written: {error}", frame.id.iteration);
+            notices::print(&[Notice::warning(format!("{text}; the reconstruction continues"))]);
+            self.unsaved.get_or_insert(CliError::failed(Failure::Output, text));
+        }
     }
 
     /// Writes the outputs of a run of coupled images: an image of each radical; or the amplitudes, and the spectra as one file.
@@ -334,6 +352,7 @@ impl<'a> Work<'a> {
         }
         self.totals.print();
         std::mem::replace(&mut self.table, Ok(None))?;
+        self.unsaved.take().map_or(Ok(()), Err)?;
         let done = self.done(&frame);
         session.return_frame(frame);
         Ok(Some(done))
@@ -379,14 +398,20 @@ impl<'a> Work<'a> {
     /// Writes the last good image of a failed run.
     fn failed(&mut self, session: &Session, error: CliError) -> CliResult<Done> {
         self.progress.end();
-        let Some(frame) = session.take_frame().filter(|frame| frame.id.subiteration > 0) else {
+        let last_image = self.last_image.take().map(|(frame, _)| frame).or_else(|| session.take_frame());
+        let Some(frame) = last_image.filter(|frame| frame.id.subiteration > 0) else {
             let is_lost = self.totals.num_steps() > 0;
             let lost = if is_lost { " (the last image is lost; --save-every keeps some on the way)" } else { "" };
             return Err(error.with_text(|text| format!("{text}{lost}")));
         };
         match self.write_last(&frame, &self.options.output) {
             Ok(()) if self.observer.is_some() => return Err(error),
-            Ok(()) => err!("tomoscope: {error} (the image after {} was written)", self.position(&frame)),
+            Ok(()) => {
+                err!("tomoscope: {error} (the image after {} was written)", self.position(&frame));
+                if let Some(path) = self.options.deviation_path() {
+                    self.write_deviation(&frame, &path, None)?;
+                }
+            }
             Err(second) => {
                 return Err(error.with_text(|text| format!("{text} (and its last image could not be written: {second})")));
             }
@@ -417,7 +442,7 @@ impl<'a> Work<'a> {
             notices::print(provenance.write_beside(table).as_slice());
         }
         if self.options.json {
-            console::print_result(format_args!("{}\n", serde_json::to_string_pretty(&provenance)?));
+            self.options.print_json(&provenance)?;
         }
         Ok(())
     }

@@ -58,14 +58,21 @@ pub fn of_input(path: &Path, input: &Path) -> PathBuf {
     path.to_str().map_or_else(|| path.to_owned(), |text| text.replace(INPUT_NAME, &FileKind::stem(input)).into())
 }
 
-/// Returns the output of an iteration: OUT.ext → OUT_itNNN.ext, also for the double ending .nii.gz.
-pub fn numbered(path: &Path, iteration: usize) -> PathBuf {
-    before_ending(path, &format!("_it{iteration:03}"))
+/// Returns the output of an iteration: OUT.ext → OUT_itNNN.ext, also for the double ending .nii.gz. All numbers up to `last` have
+/// the same number of digits, so that names sort as numbers.
+pub fn numbered(path: &Path, iteration: usize, last: usize) -> PathBuf {
+    before_ending(path, &format!("_it{iteration:0width$}", width = num_digits(last)))
 }
 
-/// Returns the output of a frame: OUT.ext → OUT_fNNN.ext, also for the double ending .nii.gz.
-pub fn of_frame(path: &Path, number: usize) -> PathBuf {
-    before_ending(path, &format!("_f{number:03}"))
+/// Returns the output of a frame: OUT.ext → OUT_fNNN.ext, also for the double ending .nii.gz. All numbers up to `last` have the
+/// same number of digits.
+pub fn of_frame(path: &Path, number: usize, last: usize) -> PathBuf {
+    before_ending(path, &format!("_f{number:0width$}", width = num_digits(last)))
+}
+
+/// Returns the number of digits of a number, three or more.
+fn num_digits(number: usize) -> usize {
+    number.to_string().len().max(3)
 }
 
 /// Returns true if a file is the image of an iteration that is a multiple of `every`.
@@ -73,7 +80,7 @@ pub fn is_numbered(path: &Path, output: &Path, every: usize) -> bool {
     let stem = path.file_name().unwrap_or_default().to_string_lossy();
     let digits = stem.rsplit_once("_it").map_or("", |(_, rest)| rest).split('.').next().unwrap_or_default();
     let Ok(iteration) = digits.parse::<usize>() else { return false };
-    let written = || files_written(&numbered(output, iteration));
+    let written = || files_written(&before_ending(output, &format!("_it{digits}")));
     iteration > 0 && iteration.is_multiple_of(every) && written().iter().any(|file| identity(file) == identity(path))
 }
 
@@ -83,11 +90,14 @@ mod tests {
 
     #[test]
     fn iterations_are_numbered_before_the_ending() {
-        let name = |path: &str, n| numbered(Path::new(path), n).to_string_lossy().into_owned();
+        let name = |path: &str, n| numbered(Path::new(path), n, 40).to_string_lossy().into_owned();
         assert_eq!(name("a.b/out.hv", 5), "a.b/out_it005.hv");
         assert_eq!(name("brain.2.nii.gz", 12), "brain.2_it012.nii.gz");
         assert_eq!(name("x.NII", 1234), "x_it1234.NII");
-        let frame = |path: &str| of_frame(Path::new(path), 2);
+        assert_eq!(numbered(Path::new("x.nii"), 7, 1200), Path::new("x_it0007.nii"));
+        let frames = [99, 100, 101, 999, 1000].map(|number| of_frame(Path::new("x.nii"), number, 1000));
+        assert!(frames.is_sorted() && frames[0] == Path::new("x_f0099.nii"), "{frames:?}");
+        let frame = |path: &str| of_frame(Path::new(path), 2, 999);
         assert_eq!([frame("a/scan.hs"), frame("b.c.nii.gz")], ["a/scan_f002.hs", "b.c_f002.nii.gz"].map(PathBuf::from));
         let others = ["t.jsonl", "r.json", "a.sweep", "list.petsird", "s.l.hdr", "report.pdf", "plain"];
         let expected =
@@ -114,7 +124,7 @@ mod tests {
     #[test]
     fn numbered_files_are_known_by_their_names() {
         let is_one = |path: &str| is_numbered(Path::new(path), Path::new("no/such/out.hv"), 5);
-        assert!(is_one("no/such/out_it005.hv") && is_one("no/such/out_it1010.v"));
+        assert!(is_one("no/such/out_it005.hv") && is_one("no/such/out_it1010.v") && is_one("no/such/out_it0005.hv"));
         assert!(!is_one("no/such/out_it004.hv") && !is_one("out_it005.hv") && !is_one("no/such/other_it005.hv"));
         assert!(!is_one("no/such/out.hv") && !is_one("no/such/out_it000.hv"));
     }

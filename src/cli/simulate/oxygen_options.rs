@@ -77,7 +77,7 @@ impl OxygenArguments {
     pub fn outputs(&self, output: &Path) -> Vec<PathBuf> {
         let given = self.delays_us.len() + self.echo_times_us.len();
         let num_times = if given > 0 { given } else { DELAYS_US.len() };
-        (1..=num_times).map(|number| of_frame(output, number)).collect()
+        (1..=num_times).map(|number| of_frame(output, number, num_times)).collect()
     }
 
     /// Returns the file of the calibration, if it is one.

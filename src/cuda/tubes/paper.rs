@@ -37,6 +37,8 @@ pub struct PaperTubes {
     tubes: Texture,
     kernels: Kernels,
     launches: Launches,
+    /// The largest coefficient of a tube, times the volume of a voxel over that of a sample.
+    largest_element: f64,
     /// The image as the kernels read it.
     image: Mutex<Texture>,
 }
@@ -110,6 +112,7 @@ impl PaperTubes {
             tubes: texture_of(backend, tubes)?,
             kernels: Kernels::load(&backend.context)?,
             launches: Launches::default(),
+            largest_element: f64::from(head.volumes) * f64::from(tubes.largest()),
             image: Mutex::new(Texture::new(&backend.stream, grid.size)?),
             views: Views::by_subset(&geometry, BinOrder::Plane),
             voxels: Voxels::new(grid, fov),
@@ -180,6 +183,10 @@ impl Projecting for PaperTubes {
 
     fn data_len(&self, subset: Subset) -> usize {
         self.views.len(subset)
+    }
+
+    fn largest_element(&self) -> f64 {
+        self.largest_element
     }
 
     /// Each voxel is the sum of one thread, in integers.

@@ -128,6 +128,15 @@ impl TubesPlan {
         self.rows.len() / RADIALS
     }
 
+    /// Returns a bound of the elements of the matrix: the largest weight, from each of the samples about a voxel that `collect`
+    /// interpolates to it. A bin is on one of the two lines of its view, or with half its weight on both.
+    pub fn largest_element(&self, grid: &Grid) -> f64 {
+        let side_mm = grid.voxel_mm[0].max(grid.voxel_mm[1]);
+        let num_about = |spacing_mm: f32| 1.0 + 2.0 * std::f64::consts::SQRT_2 * side_mm / f64::from(spacing_mm);
+        let largest = self.weights.iter().fold(0.0_f32, |largest, weight| largest.max(weight.abs()));
+        2.0 * num_about(self.head.along_mm) * num_about(self.head.across_mm) * f64::from(largest)
+    }
+
     /// Cells of a line.
     pub fn cells_of_line(&self) -> usize {
         self.head.num_rows as usize * self.head.num_columns as usize * COLUMN

@@ -40,6 +40,7 @@ pub struct Tubes {
     plan: TubesPlan,
     tables: Tables,
     kernels: Kernels,
+    largest_element: f64,
     /// The cells of some views, made when first needed.
     cells: Mutex<Option<CudaSlice<f32>>>,
     launches: Launches,
@@ -102,6 +103,7 @@ impl Tubes {
             row_order: backend.table(&plan.row_order, 0)?,
             fov_rows: fov_rows(backend, &grid, &fov)?,
         };
+        let largest_element = plan.largest_element(&grid);
         let kernels = Kernels::load(&backend.context)?;
         kernels.spread.allow_shared_bytes(SPREAD_SHARED_BYTES)?;
         let columns = Columns { classes: 2, lanes: COLUMN / 2, first: 0, tail: 0 };
@@ -111,6 +113,7 @@ impl Tubes {
             plan,
             tables,
             kernels,
+            largest_element,
             cells: Mutex::default(),
             launches: Launches::default(),
         })
@@ -263,6 +266,10 @@ impl Projecting for Tubes {
 
     fn data_len(&self, subset: Subset) -> usize {
         self.views.len(subset)
+    }
+
+    fn largest_element(&self) -> f64 {
+        self.largest_element
     }
 
     /// Cells are gathered by one thread or block each in one order, and voxels in integers, line by line; or bins scatter their

@@ -139,7 +139,7 @@ impl EventChunk {
 pub struct TofMeasurement {
     /// Uncertainty of d, FWHM, mm.
     pub fwhm_mm: f64,
-    /// Duration in the header, ms.
+    /// Interval of d that the scanner accepts, mm.
     pub window_mm: [f64; 2],
     /// Edges of the bins, mm, ascending; none if the file contains d as a number.
     pub edges_mm: Vec<f64>,
@@ -155,7 +155,7 @@ pub struct TofException {
     pub crystals: [Range<u32>; 2],
     /// Uncertainty of d, FWHM, mm.
     pub fwhm_mm: f64,
-    /// Duration in the header, ms.
+    /// Interval of d that the scanner accepts, mm.
     pub window_mm: [f64; 2],
     /// Edges of the bins, mm, rising; none where the pairs measure no d and only have a window.
     pub edges_mm: Vec<f64>,

@@ -62,6 +62,11 @@ impl EventList {
         self.time.frame(frame_ms, &self.facts)
     }
 
+    /// Describes the range of the times of all events, "3600 to 3700 s"; `None` without times.
+    pub fn extent_text(&self) -> Option<String> {
+        self.time.extent_text(&self.facts)
+    }
+
     /// Returns true if prompts exist in a frame, ms; for remote data as far as their rates show.
     pub fn has_events_in(&self, frame_ms: &Range<u32>) -> bool {
         match self.elsewhere {

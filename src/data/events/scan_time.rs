@@ -15,6 +15,7 @@ use rand_philox::Philox;
 use super::chunk::{EventChunk, Events, ListMetadata};
 use super::frames::frame_text;
 use crate::data::notice::Notice;
+use crate::text::counted;
 
 /// Most frames that a notice names.
 const MAX_NAMED: usize = 5;
@@ -42,6 +43,9 @@ pub struct ScanTime {
     events_ms: Option<[u64; 2]>,
     /// The seed by which the events of a block were given times inside it.
     split_seed: Option<u64>,
+    /// Blocks with the times of an earlier one.
+    #[serde(default)]
+    num_repeated: u64,
 }
 
 /// A frame as it was asked for and as it is.
@@ -79,6 +83,7 @@ impl ScanTime {
         // A block without duration is a time. Blocks may be repeated: the first of them counts.
         let Some(block_ms) = end_ms.checked_sub(begin_ms).filter(|&ms| ms > 0) else { return };
         if self.block_at(middle_ms([begin_ms, end_ms])) == Some([begin_ms, end_ms]) {
+            self.num_repeated += 1;
             return;
         }
         match self.runs.last_mut() {
@@ -103,6 +108,15 @@ impl ScanTime {
     /// Returns the number of time blocks.
     pub fn num_blocks(&self) -> u64 {
         self.runs.iter().map(|run| u64::from(run.num_blocks)).sum()
+    }
+
+    /// Returns the warning about blocks with the times of an earlier one, if there are any.
+    pub fn repeated(&self) -> Option<Notice> {
+        let num = counted(self.num_repeated as usize, "time block");
+        let text = format!(
+            "{num} with the times of an earlier one: the events of both count. A block that was written twice counts twice"
+        );
+        (self.num_repeated > 0).then(|| Notice::warning(text))
     }
 
     /// Returns the time block in which a time lies.
@@ -139,6 +153,13 @@ impl ScanTime {
         let [first, end] = self.events_ms.unwrap_or([0; 2]);
         let begin = if first >= facts.start_ms { facts.start_ms } else { 0 };
         begin..end.max(begin + facts.duration_ms.unwrap_or_default())
+    }
+
+    /// Describes the range of the times, "3600 to 3700 s"; `None` without times.
+    pub fn extent_text(&self, facts: &ListMetadata) -> Option<String> {
+        let extent = self.extent_ms(facts);
+        let [from, to] = [extent.start, extent.end].map(|ms| ms as f64 / 1e3);
+        (!extent.is_empty()).then(|| format!("{from} to {to} s"))
     }
 
     /// Returns how long was measured between two times, ms.
@@ -332,5 +353,14 @@ mod tests {
         let num = events.num_in_frame(&(2000..3000)) as f64;
         assert!((num / 10_000.0 - 1.0).abs() < 0.03, "{num}");
         assert_eq!(events.num_in_frame(&(2500..4000)), 30_000);
+    }
+
+    #[test]
+    fn blocks_of_one_time_are_reported() {
+        assert_eq!(of_blocks(&[[0, 1000], [1000, 2000]]).repeated(), None);
+        let twice = of_blocks(&[[0, 1000], [1000, 2000], [0, 1000], [2000, 3000], [1000, 2000]]);
+        assert!(twice.repeated().unwrap().text.starts_with("2 time blocks with the times of an earlier one"));
+        assert_eq!((twice.num_blocks(), twice.extent_text(&facts(None)).as_deref()), (3, Some("0 to 3 s")));
+        assert_eq!(ScanTime::default().extent_text(&facts(None)), None);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::michelogram::Michelogram;
-use super::tof::{TofBins, TofBinsError};
+use super::tof::{TofBins, TofBinsError, TofValues};
 use crate::coded::coded;
 use crate::data::attenuation::AttenuationMap;
 use crate::data::events::chunk::tof_mm;
@@ -102,6 +102,30 @@ impl Counts {
     /// Returns counts without corrections.
     pub fn new(prompts: Michelogram) -> Self {
         Self { prompts, multiplicative: None, additive: None, attenuation: Vec::new(), facts: ScanFacts::default() }
+    }
+
+    /// Returns the number of bins of every `num_subsets`-th view from `subset` on that have counts, though their factor and their
+    /// background are 0: no image explains them.
+    pub fn num_without_factor(&self, subset: usize, num_subsets: usize) -> usize {
+        let Some(factors) = &self.multiplicative else { return 0 };
+        let Michelogram { geometry, counts, tof } = &self.prompts;
+        let (num_planes, view_len) = (geometry.num_planes(), geometry.num_tangential * geometry.num_planes());
+        let is_expected = |bin: usize| {
+            let background = self.additive.as_ref().map_or(0.0, |additive| additive.counts[bin]);
+            factors.counts[bin] > 0.0 || background > 0.0
+        };
+        let num_counted = |bin: usize| match tof {
+            None => usize::from(counts[bin] > 0.0),
+            Some(TofValues { bins, values }) => {
+                let first = bin / num_planes * num_planes * bins.num + bin % num_planes;
+                (0..bins.num).filter(|k| values[first + k * num_planes] > 0.0).count()
+            }
+        };
+        let views: Vec<usize> = (subset..geometry.num_views).step_by(num_subsets.max(1)).collect();
+        let of_view = |view: usize| {
+            (view * view_len..(view + 1) * view_len).filter(|bin| !is_expected(*bin)).map(num_counted).sum::<usize>()
+        };
+        views.into_par_iter().map(of_view).sum()
     }
 
     /// Adds corrections, which must be sampled as the data is.

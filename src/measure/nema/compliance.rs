@@ -28,15 +28,23 @@ impl Deviation {
         self.coefficient - self.coefficient.clamp(self.limits[0], self.limits[1])
     }
 
-    /// Describes a coefficient outside its band: "10 mm, max: 0.12 above 0.57"; of one inside, its band.
+    /// Describes a coefficient and its band: "A50 of 10 mm is 1.02, allowed 0.27–0.43".
     pub fn text(&self) -> String {
-        let Self { quantity, diameter_mm, limits: [min, max], coefficient, .. } = self;
-        let place = match self.excess() {
-            0.0 => format!("{coefficient:.2} in {min:.2}–{max:.2}"),
-            excess if excess > 0.0 => format!("{excess:.3} above {max:.2}"),
-            excess => format!("{:.3} below {min:.2}", -excess),
-        };
-        format!("{diameter_mm} mm, {}: {place}", quantity.label())
+        let [min, max] = self.limits;
+        format!("{}, allowed {min:.2}–{max:.2}", self.value_text())
+    }
+
+    /// Describes a coefficient: "A50 of 10 mm is 1.02". One outside its band has the digits that show it.
+    pub fn value_text(&self) -> String {
+        let Self { quantity, diameter_mm, coefficient, limits: [min, max], .. } = *self;
+        let name = format!("{} of {diameter_mm} mm", quantity.label());
+        if coefficient.is_nan() {
+            return format!("{name} was not measured");
+        }
+        let is_inside = |value: f64| value >= min && value <= max;
+        let rounded = |digits: i32| (coefficient * 10_f64.powi(digits)).round() / 10_f64.powi(digits);
+        let digits = (2..6).find(|&digits| is_inside(rounded(digits)) == is_inside(coefficient)).unwrap_or(6);
+        format!("{name} is {coefficient:.*}", digits as usize)
     }
 }
 
@@ -133,11 +141,20 @@ mod tests {
         image.spheres[2].max = 0.45;
         let outside = Verdict::of(&image, &standard());
         assert_eq!((outside.complies(), outside.num_outside()), (false, 1));
-        assert_eq!(outside.worst().unwrap().text(), "17 mm, max: 0.050 below 0.50");
+        assert_eq!(outside.worst().unwrap().text(), "max of 17 mm is 0.45, allowed 0.50–0.90");
         image.spheres[5].mean_a50 = 0.75;
         let outside = Verdict::of(&image, &standard());
-        assert_eq!((outside.num_outside(), outside.worst().unwrap().text().as_str()), (2, "37 mm, A50: 0.150 above 0.60"));
-        assert_eq!(outside.deviations[0].text(), "10 mm, A50: 0.60 in 0.40–0.60");
+        assert_eq!(
+            (outside.num_outside(), outside.worst().unwrap().text().as_str()),
+            (2, "A50 of 37 mm is 0.75, allowed 0.40–0.60")
+        );
+        assert_eq!(outside.deviations[0].text(), "A50 of 10 mm is 0.60, allowed 0.40–0.60");
+        // Rounded to two digits these two would seem to be in their band.
+        image.spheres[5].mean_a50 = 0.6004;
+        image.spheres[4].mean_a50 = 0.3951;
+        let outside = Verdict::of(&image, &standard());
+        let texts: Vec<String> = outside.deviations.iter().filter(|d| d.excess() != 0.0).map(Deviation::value_text).collect();
+        assert_eq!(texts, ["A50 of 28 mm is 0.395", "A50 of 37 mm is 0.6004", "max of 17 mm is 0.45"]);
         // A peak was not measured.
         let of_peaks = RecoveryStandard {
             bands: vec![RecoveryBand { quantity: RecoveryQuantity::Peak, limits: [[0.0, 9.0]; 6] }],

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub use composed::Composed;
 pub use gaussian::{effective_fwhm_mm, is_coarse};
-pub use resampling::{inner_grid, resampling_fwhm_mm};
+pub use resampling::{axial_ripple, inner_grid, resampling_fwhm_mm};
 
 use crate::algebra::{VoxelMap, VoxelPlaces, Voxels};
 use crate::data::Psf;

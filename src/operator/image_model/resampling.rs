@@ -35,25 +35,70 @@ pub fn resampling_fwhm_mm(inner_mm: f64) -> f64 {
     FWHM_PER_SIGMA * inner_mm / 12f64.sqrt()
 }
 
-/// Returns the step from one grid to the other.
-pub(super) fn step([from, to]: [&Grid; 2], [from_places, to_places]: [&Arc<VoxelPlaces>; 2]) -> VoxelMap {
+/// Iterations after which [`axial_ripple`] looks at the slices.
+const RIPPLE_ITERATIONS: usize = 20;
+
+/// Returns the largest deviation of a slice from 1 in the image of an object of 1 that is longer than the image, from the direct
+/// planes with `num_rays` rays along the axis: MLEM in one dimension. A slice of the projector that is partly outside of the image
+/// lowers what lines at the end of the image expect, and the outer slices make up for it.
+pub fn axial_ripple(geometry: &ScanGeometry, [outer, inner]: [&Grid; 2], num_rays: usize) -> f64 {
+    let Some(direct) = geometry.segments.iter().find(|segment| segment.mean_ring_difference() == 0.0) else { return 0.0 };
+    let step_mm = geometry.axial_sampling_mm(direct) / num_rays as f64;
+    let middles = geometry.planes().into_iter().filter(|plane| plane.z_start_mm == plane.z_end_mm).map(|plane| plane.z_start_mm);
+    let rays = middles.flat_map(|z| (0..num_rays).map(move |ray| z + (ray as f64 - 0.5 * (num_rays as f64 - 1.0)) * step_mm));
+    let (rows, [low, high]) = (overlaps([outer, inner]), outer.extent_mm(2));
+    let lines: Vec<Vec<(usize, f64)>> = rays.filter(|z| *z > low && *z < high).map(|z| line(&rows, inner, z)).collect();
+    let mut sensitivity = vec![0.0; outer.size[2]];
+    lines.iter().flatten().for_each(|(slice, part)| sensitivity[*slice] += part);
+    let mut image = vec![1.0; outer.size[2]];
+    for _ in 0..RIPPLE_ITERATIONS {
+        let mut back = vec![0.0; image.len()];
+        for line in &lines {
+            let expected: f64 = line.iter().map(|(slice, part)| part * image[*slice]).sum();
+            line.iter().for_each(|(slice, part)| back[*slice] += part / expected.max(f64::MIN_POSITIVE));
+        }
+        let factors = back.iter().zip(&sensitivity).map(|(back, sensitivity)| back / sensitivity.max(f64::MIN_POSITIVE));
+        image.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
+    }
+    let seen = image.iter().zip(&sensitivity).filter(|(_, sensitivity)| **sensitivity > 0.0);
+    seen.map(|(value, _)| (value - 1.0).abs()).fold(0.0, f64::max)
+}
+
+/// Returns the parts of the image's slices in a line that stays at a height; on a face it is half in each of two slices.
+fn line(rows: &[(i32, Vec<f64>)], inner: &Grid, z_mm: f64) -> Vec<(usize, f64)> {
+    let at = (z_mm - inner.extent_mm(2)[0]) / inner.voxel_mm[2];
+    let face = at.round();
+    let slices = if (at - face).abs() < 1e-6 { vec![(face - 1.0, 0.5), (face, 0.5)] } else { vec![(at.floor(), 1.0)] };
+    let row = |(slice, part): (f64, f64)| {
+        let (first, weights) = rows.get(slice as usize).filter(|_| slice >= 0.0)?;
+        Some(weights.iter().enumerate().map(move |(k, weight)| ((first + k as i32) as usize, part * weight)))
+    };
+    slices.into_iter().filter_map(row).flatten().filter(|(_, part)| *part > 0.0).collect()
+}
+
+/// Returns for each slice of the second grid the first slice of the first grid that it meets, and the part of each in its mean.
+fn overlaps([from, to]: [&Grid; 2]) -> Vec<(i32, Vec<f64>)> {
     let [outer_mm, inner_mm] = [from.voxel_mm[2], to.voxel_mm[2]];
     // Faces of the inner slices in outer ones.
     let face = |z: usize| (to.origin_mm[2] - 0.5 * inner_mm + z as f64 * inner_mm - from.origin_mm[2]) / outer_mm + 0.5;
-    let rows = (0..to.size[2]).map(|z| {
+    let row = |z: usize| {
         let [low, high] = [face(z), face(z + 1)];
         let first = low.floor();
-        let weights: Vec<f32> = (0..)
-            .map(|k| first + f64::from(k))
-            .take_while(|slice| *slice < high)
-            .map(|slice| ((high.min(slice + 1.0) - low.max(slice)) * outer_mm / inner_mm) as f32)
-            .collect();
-        (first as i32, weights)
-    });
-    let rows: Vec<(i32, Vec<f32>)> = rows.collect();
+        let slices = (0..).map(|k| first + f64::from(k)).take_while(|slice| *slice < high);
+        (first as i32, slices.map(|slice| (high.min(slice + 1.0) - low.max(slice)) * outer_mm / inner_mm).collect())
+    };
+    (0..to.size[2]).map(row).collect()
+}
+
+/// Returns the step from one grid to the other.
+pub(super) fn step([from, to]: [&Grid; 2], [from_places, to_places]: [&Arc<VoxelPlaces>; 2]) -> VoxelMap {
+    let rows = overlaps([from, to]);
     let width = rows.iter().map(|(_, weights)| weights.len()).max().unwrap_or(1).max(1);
     let mut weights = vec![0.0; width * rows.len()];
-    weights.chunks_mut(width).zip(&rows).for_each(|(to, (_, row))| to[..row.len()].copy_from_slice(row));
+    weights
+        .chunks_mut(width)
+        .zip(&rows)
+        .for_each(|(to, (_, row))| to.iter_mut().zip(row).for_each(|(to, weight)| *to = *weight as f32));
     let band = Band { first: rows.iter().map(|(first, _)| *first).collect(), width, weights, varies: Varies::AlongIt };
     let [from, to] = [Arc::clone(from_places), Arc::clone(to_places)];
     VoxelMap::AlongAxis(AlongAxis { axis: 2, from, to, band, is_masked: false })

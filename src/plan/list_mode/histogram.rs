@@ -106,12 +106,16 @@ pub fn histogram(
 
 /// Returns notices about the time of the frame.
 fn frame_notices(settings: &HistogramSettings, time: &ScanTime, facts: &ListMetadata, prompts: &EventHistogram) -> Vec<Notice> {
-    let mut notices: Vec<Notice> = settings.split_seed.and_then(|_| nothing_to_split(time)).into_iter().collect();
+    let of_split = settings.split_seed.and_then(|_| nothing_to_split(time));
+    let mut notices: Vec<Notice> = time.repeated().into_iter().chain(of_split).collect();
     if let Some(frame) = settings.frame_ms.as_ref().map(|frame_ms| time.frame(frame_ms, facts)) {
         let secs = frame.duration_ms as f64 / 1e3;
         notices.extend(moved_limits(std::slice::from_ref(&frame)));
         notices.push(match prompts.num_events() {
-            [0, 0] => Notice::warning(format!("The frame {} has no event", frame_text(&frame.requested_ms))),
+            [0, 0] => {
+                let of_list = time.extent_text(facts).map_or_else(String::new, |text| format!("; the list is from {text}"));
+                Notice::warning(format!("The frame {} has no event{of_list}", frame_text(&frame.requested_ms)))
+            }
             _ => Notice::info(format!("Frame {}: {secs} s were measured", frame.text())),
         });
     }

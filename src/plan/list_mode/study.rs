@@ -160,6 +160,7 @@ impl EventAccumulator {
             let of_frame = share_of(&self.list, frame_ms);
             Arc::make_mut(&mut self.list.prompts).additive.iter_mut().for_each(|additive| *additive *= of_frame);
         }
+        notices.extend(self.list.time.repeated());
         notices.extend(self.splitter.and_then(|_| nothing_to_split(&self.list.time)));
         let (list, of_randoms) = with_randoms(self.list, task)?;
         notices.extend(of_randoms);

@@ -7,7 +7,7 @@ use super::open::{Members, choose_device, choose_members, join_device_names};
 use crate::algebra::{FieldOfView, PeerGroup};
 use crate::data::Notice;
 use crate::geometry::Grid;
-use crate::operator::{MirrorSets, Misfit, OperatorError, TofRuns, inner_grid, resampling_fwhm_mm};
+use crate::operator::{MirrorSets, Misfit, OperatorError, TofRuns, axial_ripple, inner_grid, resampling_fwhm_mm};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{FreeMemory, check_image};
 use crate::plan::error::SetupError;
@@ -164,13 +164,16 @@ fn make(
         return Some(Err(misfit.into()));
     };
     let [outer_mm, inner_mm] = [settings.grid.voxel_mm[2], inner.voxel_mm[2]];
+    let ripple = axial_ripple(geometry, [&settings.grid, &inner], inputs.rays()[1]);
     match platform.view_system(entry.name, &ProjectorInputs { geometry, settings, inner: Some(inner) })? {
         Ok(system) => {
             let text = format!(
                 "the projector {} resamples the image's slices of {outer_mm:.3} mm to {inner_mm:.3} mm, a height that divides the \
-                 distance of the planes: along the axis this blurs like a Gaussian of {:.2} mm (FWHM)",
+                 distance of the planes: along the axis this blurs like a Gaussian of {:.2} mm (FWHM), and an object longer than the \
+                 image has a ripple of up to {:.1} % in the outer slices",
                 entry.name,
-                resampling_fwhm_mm(inner_mm)
+                resampling_fwhm_mm(inner_mm),
+                100.0 * ripple
             );
             Some(Ok(First { entry, system, notice: Some(Notice::info(text)) }))
         }

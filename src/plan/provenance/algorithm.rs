@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::plan::algorithms::parameters::{Kind, Parameter, Parameters, Value};
+use crate::plan::algorithms::penalised::BETA;
 use crate::plan::algorithms::registry::{AlgorithmChoice, AlgorithmEntry, filter_settings};
 use crate::plan::algorithms::research::PlaneKernel;
-use crate::plan::algorithms::total_variation::{NO, YES};
+use crate::plan::algorithms::total_variation::{LAMBDA, NO, YES};
 use crate::plan::job::replicates::ReplicateSettings;
 use crate::plan::job::subsets::SubsetRecord;
 use crate::recon::{AscentTuning, Baseline, FilterSettings, Optimality, RaceReport};
@@ -164,11 +165,29 @@ impl AlgorithmRecord {
                 continue;
             }
             text += &format!(", {} {}", parameter.label.to_lowercase(), parameter.text(value.as_ref()));
+            if let Some((before, TuningSpan { from_subiteration, tuning })) = self.last_change()
+                && [BETA.key, LAMBDA.key].contains(&parameter.key)
+                && tuning.strength != before.strength
+            {
+                text += &format!(" since step {from_subiteration}");
+            }
+        }
+        if let Some((before, TuningSpan { from_subiteration, tuning })) = self.last_change() {
+            let others = AscentTuning { strength: before.strength, ..tuning }.changes_from(before, "");
+            text += &if others.is_empty() { String::new() } else { format!(", {others} since step {from_subiteration}") };
         }
         if let Some(part) = self.replicates.and_then(|replicates| replicates.part_text()) {
             text += &format!(", {part}");
         }
         text
+    }
+
+    /// Returns the last change of penalty or step factor during the run: the settings before it, and those since.
+    fn last_change(&self) -> Option<(AscentTuning, TuningSpan)> {
+        match self.ascent.as_ref()?.switched[..] {
+            [.., before, last] => Some((before.tuning, last)),
+            _ => None,
+        }
     }
 
     /// Returns its settings as names and values.
@@ -196,5 +215,35 @@ impl AlgorithmRecord {
             }
         }
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::algorithms::penalised::GAMMA;
+
+    #[test]
+    fn a_phrase_names_the_last_change_of_the_penalty() {
+        let record = |choice: AlgorithmChoice, parameters: Parameters, switched: &[(usize, [f64; 3])]| {
+            let span = |(from_subiteration, [strength, gamma, step_factor]): &(usize, [f64; 3])| TuningSpan {
+                from_subiteration: *from_subiteration,
+                tuning: AscentTuning { strength: *strength, gamma: *gamma, step_factor: *step_factor },
+            };
+            let switched = switched.iter().map(span).collect();
+            let ascent = AscentRecord { objective: None, step_size: 1.0, num_halved: 0, update: 0.1, beta_found: None, switched };
+            let name = choice.entry().key.to_owned();
+            AlgorithmRecord { name, em: None, fbp: None, ascent: Some(ascent), replicates: None, parameters }.text()
+        };
+        let tv = Parameters::default().with_number(&LAMBDA, Some(0.05));
+        let text = record(AlgorithmChoice::TV, tv.clone(), &[(1, [0.2, 0.0, 1.0]), (73, [0.05, 0.0, 1.0])]);
+        assert!(text.contains("strength λ 0.05 since step 73"), "{text}");
+        assert!(!record(AlgorithmChoice::TV, tv, &[]).contains("since"));
+        let svrg = Parameters::default().with_number(&BETA, Some(2.0)).with_number(&GAMMA, Some(3.0));
+        let spans = [(1, [1.0, 2.0, 1.0]), (20, [2.0, 2.0, 1.0]), (31, [2.0, 3.0, 0.5])];
+        let text = record(AlgorithmChoice::SVRG, svrg.clone(), &spans);
+        assert!(text.contains("strength β 2, ") && text.ends_with(", γ 3, steps × 0.5 since step 31"), "{text}");
+        let text = record(AlgorithmChoice::SVRG, svrg, &spans[..2]);
+        assert!(text.contains("strength β 2 since step 20"), "{text}");
     }
 }

@@ -203,7 +203,7 @@ pub(super) fn trial_secs(
 fn check(whole: Option<&EventList>, settings: &RunSettings) -> Result<(), SetupError> {
     let num_events = whole.map_or(usize::MAX, |list| list.prompts.len());
     if num_events == 0 {
-        let frame = whole.and_then(|list| Some(list.frame_time(list.frame_ms.as_ref()?)));
+        let frame = whole.and_then(|list| Some((list.frame_time(list.frame_ms.as_ref()?), list.extent_text())));
         return Err(ReconError::from(DataProblem::NoEvents(frame)).into());
     }
     if settings.num_subsets == 0 || settings.num_subsets > num_events {

@@ -24,12 +24,22 @@ struct Figure {
     help: &'static str,
 }
 
-fn figures(race: &RaceReport) -> [Figure; 3] {
+fn figures(race: &RaceReport) -> [Figure; 5] {
     [
         Figure {
             name: "lost of this iterate",
             value: RaceReport::percent(race.lost),
             help: "The part of this step's backprojection that never arrived: two threads read the same voxel or blob, both add, and the one that stores first is overwritten. 1 − Σ racy / Σ exact",
+        },
+        Figure {
+            name: "lost of a step so far, max",
+            value: RaceReport::percent(race.lost_step_max),
+            help: "The largest loss of a step of this run",
+        },
+        Figure {
+            name: "lost of a voxel so far, max",
+            value: RaceReport::percent(race.lost_voxel_max),
+            help: "The part of a voxel's additions that never arrived, over all non-atomic steps of this run, in the voxel that lost most. Measured against a race-free backprojection of the same data",
         },
         Figure {
             name: "lost of a backprojection of ones",
@@ -152,7 +162,8 @@ mod tests {
 
     #[test]
     fn the_numbers_are_in_per_cent() {
-        let race = RaceReport { lost: 0.1234, lost_of_ones: 0.000_002, level: 0.98 };
-        assert_eq!(figures(&race).map(|figure| figure.value), ["12.34 %", "0.0002 %", "98.00 %"]);
+        let race = RaceReport { lost: 0.1234, lost_of_ones: 0.000_002, level: 0.98, lost_step_max: 0.2, lost_voxel_max: 0.5 };
+        assert_eq!(figures(&race).map(|figure| figure.value), ["12.34 %", "20.00 %", "50.00 %", "0.0002 %", "98.00 %"]);
+        assert_eq!(race.so_far(), "lost so far: up to 20.00 % of a step, up to 50.00 % of a voxel");
     }
 }

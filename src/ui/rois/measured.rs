@@ -11,7 +11,7 @@ pub fn recovery_refusal(rois: &[Roi], roi: &Roi) -> &'static str {
         (RoiRole::None | RoiRole::Background, _) => "only regions of the role hot or cold have a recovery",
         (RoiRole::Hot, None) => "enter the true ratio of its activity to the background's: without it there is no recovery",
         _ if rois.iter().all(|roi| roi.role != RoiRole::Background) => "needs a region of the role background",
-        _ => "the region lies outside the image, or the background's mean is not positive",
+        _ => "the region contains no voxel centre of the image, or the background's mean is not positive",
     }
 }
 

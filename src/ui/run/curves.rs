@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn a_race_that_was_switched_off_between_has_two_pieces() {
         let mut live = LiveRun::default();
-        let race = |lost| RaceReport { lost, lost_of_ones: 0.5, level: 1.0 - lost };
+        let race = |lost| RaceReport { lost, lost_of_ones: 0.5, level: 1.0 - lost, lost_step_max: lost, lost_voxel_max: lost };
         let step = |(subiteration, lost): (usize, Option<f64>)| {
             (subiteration, StepFigures { subiteration, race: lost.map(race), ..StepFigures::default() })
         };

@@ -276,10 +276,11 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) 
             ui.label(RichText::new(format!("{wanted} from the next step on")).weak());
         }
         (_, Some(in_use), Some(race)) if in_use.has_race() => {
-            let words = format!("loses {}, image level {}", RaceReport::percent(race.lost), RaceReport::percent(race.level));
-            let response = ui.label(RichText::new(words).color(theme::colours(ui.visuals()).error));
-            response
-                .on_hover_text("Of this iterate's additions; the level is relative to a race-free step. More under Race, below");
+            let words = format!("{}, image level {}", race.so_far(), RaceReport::percent(race.level));
+            let label = egui::Label::new(RichText::new(words).color(theme::colours(ui.visuals()).error)).wrap();
+            ui.add(label).on_hover_text(
+                "Lost additions of a step, and of a voxel over all steps; the level is relative to a race-free step. More under Race, below",
+            );
         }
         (None, None, _) => _ = ui.label(RichText::new("the device's default").weak()),
         _ => {}

@@ -502,7 +502,10 @@ impl RunView {
             let key = (colouring.palette, colouring.top, shown.filter_mm().map(f64::to_bits));
             // Until the first frame has an image, that of the run before is displayed.
             let is_frame = shown.id().is_some_and(|id| series.as_ref().is_some_and(|s| s.text_of(id.run, live.run).is_some()));
-            colouring.window = series.as_mut().filter(|_| is_frame).map_or(window, |series| series.window(key, window));
+            colouring.window = series.as_mut().filter(|_| is_frame).map_or(window, |series| {
+                let is_final = shown.id().is_some_and(|id| series.is_final(id, live));
+                series.window(key, window, is_final)
+            });
         }
         let unfiltered = rois.measure_unfiltered;
         match if unfiltered { self.shown.unfiltered() } else { self.shown.volume() } {

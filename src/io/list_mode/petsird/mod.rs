@@ -36,6 +36,8 @@ use crate::io::notice;
 pub use crate::io::error::PetsirdProblem;
 pub use write::PetsirdWriter;
 
+use self::write::MAX_EVENTS;
+
 /// First bytes of a file; the version of the binary format follows.
 const MAGIC: &[u8] = b"yardl";
 /// The version of the binary format.
@@ -86,6 +88,8 @@ struct PetsirdReader {
     field: Field,
     /// Begin and end of the block of events, ms.
     block_ms: [u32; 2],
+    /// Events of the block.
+    num_in_block: u64,
     /// Those of the blocks since the last piece, ms.
     intervals_ms: Vec<[u32; 2]>,
     notices: Vec<Notice>,
@@ -127,6 +131,7 @@ pub fn open(path: &Path) -> Result<Box<dyn EventReader>, IoError> {
         walker: Walker::default(),
         field: Field::Other,
         block_ms: [0; 2],
+        num_in_block: 0,
         intervals_ms: Vec::new(),
         notices: header.notices,
         num_skipped: BTreeMap::new(),
@@ -227,8 +232,13 @@ impl PetsirdReader {
         if stop < start {
             return Err(self.stream.refuse(position, PetsirdProblem::BlockEnd([start, stop])));
         }
-        self.block_ms = [start, stop].map(|ms| ms as u32);
-        self.intervals_ms.push(self.block_ms);
+        let block_ms = [start, stop].map(|ms| ms as u32);
+        // The writer divides a block of many events.
+        let continues = self.is_ours && self.num_in_block >= MAX_EVENTS && block_ms == self.block_ms;
+        if !continues {
+            self.intervals_ms.push(block_ms);
+        }
+        (self.block_ms, self.num_in_block) = (block_ms, 0);
         Ok(Some(true))
     }
 
@@ -258,6 +268,7 @@ impl PetsirdReader {
             Ok((num, num_bytes)) => {
                 self.stream.advance(num_bytes);
                 self.walker.mark_read(num);
+                self.num_in_block += num;
                 Ok(Step::On)
             }
             Err(Fault::Wrong(at, problem)) => Err(self.stream.refuse(position + at as u64, problem)),

@@ -12,7 +12,7 @@ use crate::io::notice;
 /// Most types of modules, which are pieces of the numbering with crystals of one size.
 const MAX_TYPES: usize = 64;
 /// Events of a time block, after which another one of the same time begins.
-const MAX_EVENTS: u64 = 1 << 20;
+pub(super) const MAX_EVENTS: u64 = 1 << 20;
 /// Largest number of blocks without events between two others.
 const MAX_EMPTY: u64 = 64;
 /// Bytes that are written at a time.

@@ -129,7 +129,7 @@ pub fn text(point: &RecoveryPoint, verdict: Option<&Verdict>, is_recommended: bo
             let worst = verdict.worst().map_or_else(String::new, Deviation::text);
             let others = match verdict.num_outside() {
                 0 | 1 => String::new(),
-                num => format!(", and {} more outside", num - 1),
+                num => format!("; {} more outside", num - 1),
             };
             format!("{setting}: does not comply ({worst}{others})")
         }

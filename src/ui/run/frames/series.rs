@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::data::{FrameTime, MaskedRois, Notice, frame_text, moved_limits};
 use crate::render::Palette;
-use crate::session::{EndReason, Event, RunId, Session};
+use crate::session::{EndReason, Event, IterateId, RunId, Session};
 use crate::ui::run::live::{LiveRun, Mark, RunState};
 use crate::ui::run::roi_edits::RoiEdits;
 use crate::ui::widgets::colour_scale::WindowPercentile;
@@ -169,12 +169,26 @@ impl FrameSeries {
         }
     }
 
-    /// Returns the window of all frames: it contains this one and those of the frames displayed before.
-    pub fn window(&mut self, key: WindowKey, [low, high]: [f32; 2]) -> [f32; 2] {
-        let before = self.window.filter(|(of, _)| *of == key).map_or([low, high], |(_, window)| window);
-        let both = [low.min(before[0]), high.max(before[1])];
+    /// Returns the window of an image whose automatic window is this. The common window of the frames contains those of all final
+    /// images displayed so far; without one the image has its automatic window.
+    pub fn window(&mut self, key: WindowKey, [low, high]: [f32; 2], is_final: bool) -> [f32; 2] {
+        let common = self.window.filter(|(of, _)| *of == key).map(|(_, window)| window);
+        if !is_final {
+            return common.unwrap_or([low, high]);
+        }
+        let both = common.map_or([low, high], |common| [low.min(common[0]), high.max(common[1])]);
         self.window = Some((key, both));
         both
+    }
+
+    /// True if an image is the last of a complete frame, or of the one that `current` has computed to its end.
+    pub fn is_final(&self, id: IterateId, current: &LiveRun) -> bool {
+        let is_last = |live: &LiveRun| live.last.as_ref().is_some_and(|last| last.subiteration == id.subiteration);
+        let is_at_end = |live: &LiveRun| matches!(live.progress(), (done, total) if total > 0 && done >= total);
+        match self.run(id.run) {
+            Some(live) => is_last(live),
+            None => current.run == id.run && is_last(current) && is_at_end(current),
+        }
     }
 
     /// Keeps the images of its frames no longer.
@@ -235,8 +249,13 @@ mod tests {
     fn one_window_holds_all_frames_until_it_depends_on_something_else() {
         let mut series = series();
         let key = (Palette::Grey, WindowPercentile::NearlyAll, None);
-        assert_eq!(series.window(key, [0.0, 2.0]), [0.0, 2.0]);
-        assert_eq!(series.window(key, [-1.0, 1.0]), [-1.0, 2.0]);
-        assert_eq!(series.window((Palette::Grey, WindowPercentile::NearlyAll, Some(1)), [0.0, 1.0]), [0.0, 1.0]);
+        // The uniform start image.
+        assert_eq!(series.window(key, [0.0, 1.0], false), [0.0, 1.0]);
+        assert_eq!(series.window(key, [0.0, 0.004], true), [0.0, 0.004]);
+        assert_eq!(series.window(key, [0.0, 1.0], false), [0.0, 0.004]);
+        assert_eq!(series.window(key, [-0.001, 0.003], true), [-0.001, 0.004]);
+        let other = (Palette::Grey, WindowPercentile::NearlyAll, Some(1));
+        assert_eq!(series.window(other, [0.0, 1.0], false), [0.0, 1.0]);
+        assert_eq!(series.window(other, [0.0, 0.002], true), [0.0, 0.002]);
     }
 }
