@@ -31,6 +31,7 @@ mod nema;
 mod nema_scan;
 #[path = "../support/node.rs"]
 mod node;
+mod off_axis;
 mod one_frame;
 mod outputs;
 mod oximetry;

@@ -24,7 +24,7 @@ use crate::cli::shared::outputs::Files;
 use crate::cli::shared::parameter_options::ParameterOptions;
 use crate::cli::shared::paths::{is_numbered, of_frame, of_input};
 use crate::cli::shared::progress::with_bar;
-use crate::data::{CtSettings, Fingerprint, Frames, MuUnit, Psf, Unit, frame_ms};
+use crate::data::{CtSettings, Fingerprint, Frames, MuUnit, Notice, Psf, Unit, frame_ms};
 use crate::geometry::Grid;
 use crate::io::list_mode::ListOptions;
 use crate::io::psf;
@@ -363,6 +363,7 @@ impl ReconstructOptions {
         }
         let base = default_settings(&study.measured)?.with_preset(&study);
         let settings = self.settings_from(base, |image, _| image.grid(geometry))?;
+        notices::print(&self.notices_of_field(&settings));
         Ok(Job::of(&study, RunSettings { tubes: self.projector.tubes(geometry)?, ..settings }))
     }
 
@@ -405,6 +406,7 @@ impl ReconstructOptions {
         notices::print(&study.notices);
         let base = default_list_settings(&study.measured)?;
         let settings = self.settings_from(base, |image, base| image.grid_about(base))?;
+        notices::print(&self.notices_of_field(&settings));
         Ok(Job::of(&study, settings))
     }
 
@@ -447,6 +449,25 @@ impl ReconstructOptions {
         })
     }
 
+    /// Returns notices about a grid off the axis and about the part of the start image outside the field of view.
+    fn notices_of_field(&self, settings: &RunSettings) -> Vec<Notice> {
+        let RunSettings { grid, fov_radius_mm, .. } = settings;
+        let of_grid = grid.off_axis_mm().map(|off_mm| {
+            let whose = if self.projector.fov_radius_mm.is_some() { "" } else { ", as the scanner's" };
+            Notice::info(format!(
+                "the image grid is off the axis by {off_mm:.1} mm: the field of view has a radius of {fov_radius_mm:.1} mm{whose}"
+            ))
+        });
+        let share = settings.init.as_ref().map_or(0.0, |start| start.share_outside(*fov_radius_mm));
+        let of_start = (share > 0.0).then(|| {
+            let percent = 100.0 * share;
+            Notice::warning(format!(
+                "{percent:.2} % of the sum of the start image lies outside the field of view of {fov_radius_mm:.1} mm and is not used"
+            ))
+        });
+        of_grid.into_iter().chain(of_start).collect()
+    }
+
     /// Returns default settings with the requested changes; `grid` returns the requested grid, from the default one.
     pub(super) fn settings_from(
         &self,
@@ -473,7 +494,7 @@ impl ReconstructOptions {
             parameters,
             num_iterations,
             num_subsets,
-            fov_radius_mm: projector.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
+            fov_radius_mm: projector.fov_radius_mm.unwrap_or_else(|| grid.field_of_view_mm(base.fov_radius_mm)),
             grid,
             rays: projector.rays,
             psf: self.psf()?,
