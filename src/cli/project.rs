@@ -12,10 +12,11 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::{ProjectorOptions, TalkOptions};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::file_of;
+use crate::cli::shared::printed::remove_stale;
 use crate::data::{Counts, Michelogram, Notice, Study, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::formats::Content;
-use crate::io::{check_image_unit, read_study, read_volume, write_projections};
+use crate::io::{check_image_unit, read_study, read_volume, stale_companions, write_projections};
 use crate::operator::{Accumulation, Subset};
 use crate::plan::{
     ChosenProjector, CorrectionRecord, DataRecord, DeviceRecord, ImageKind, ImageRecord, ProjectorRecord, ProjectorSettings,
@@ -72,7 +73,7 @@ pub struct BackprojectOptions {
 pub fn project(options: &ProjectOptions) -> CliResult<Done> {
     options.talk.apply();
     options.projector.check_effects()?;
-    files(&options.projector).read([&options.image, &options.like]).write("-o", [&options.output]).check()?;
+    files(&options.projector).read([&options.image, &options.like]).write_scans("-o", [&options.output]).check()?;
     let volume = notices::printed(read_volume(&options.image)?);
     let study = read(&options.like, &options.projector)?;
     let field = field_of_view(&options.projector, study.measured.geometry(), &volume.grid, Some(&volume));
@@ -88,7 +89,9 @@ pub fn project(options: &ProjectOptions) -> CliResult<Done> {
         None => Michelogram::new(geometry, projected)?,
     };
     let projected = with_corrections(projected, &study.measured);
+    let stale = stale_companions(&options.output, |_| false)?;
     write_projections(&options.output, &projected)?;
+    remove_stale(&stale)?;
     out!("{}: {} bins, total {:.6e}", options.output.display(), projected.counts.len(), projected.total());
     let not_finite = projected.counts.iter().filter(|value| !value.is_finite()).count();
     Ok(done(not_finite, projected.counts.len(), "bin"))

@@ -163,6 +163,9 @@ pub struct ScanFiles {
     /// Unit of the maps of µ; `None` = that of each file, or by its values.
     #[serde(default)]
     pub mu_unit: Option<MuUnit>,
+    /// True if corrections may name the checksum of another scan.
+    #[serde(default)]
+    pub of_another_scan: bool,
 }
 
 impl ScanFiles {
@@ -178,6 +181,7 @@ impl ScanFiles {
             added_attenuation: Vec::new(),
             ct: None,
             mu_unit: None,
+            of_another_scan: false,
         }
     }
 
@@ -197,7 +201,7 @@ impl ScanFiles {
         for (which, neighbour) in [Correction::Multiplicative, Correction::Additive].into_iter().zip(neighbours) {
             let correction = files.correction_mut(which);
             if let (None, Some(neighbour)) = (&correction, neighbour) {
-                found.push(file_name(&neighbour));
+                found.push((which, file_name(&neighbour)));
                 *correction = Some(neighbour);
                 files.additive_inside |= petric.is_some() && which == Correction::Additive;
             }
@@ -258,6 +262,10 @@ impl ScanFiles {
     /// Reads the data with their factors and their background, and the images of a folder of PETRIC.
     fn corrected(&self) -> Result<Study<Counts>, IoError> {
         let (factors, background) = (self.multiplicative.as_deref(), self.additive.as_deref());
+        if !self.of_another_scan {
+            let mut corrections = [factors, background].into_iter().flatten();
+            corrections.try_for_each(|correction| io::check_correction(correction, &self.measured))?;
+        }
         let mut study = io::read_study(&self.measured, factors, background, self.additive_inside)?;
         if let Some(folder) = PetricFolder::of(&self.measured) {
             let (preset, rois, notices) = folder.read_preset()?;
@@ -293,8 +301,8 @@ impl ScanFiles {
 pub struct ScanWithNeighbours {
     /// The scan and all its corrections.
     pub files: ScanFiles,
-    /// Names of the corrections found in the folder.
-    found: Vec<String>,
+    /// Corrections found in the folder, with their names.
+    found: Vec<(Correction, String)>,
 }
 
 impl ScanWithNeighbours {
@@ -307,12 +315,15 @@ impl ScanWithNeighbours {
         if self.found.is_empty() {
             return self.files.attenuated(read?, cache, task);
         }
-        let (scan, found) = (file_name(&self.files.measured), self.found.join(" and "));
+        let names: Vec<&str> = self.found.iter().map(|(_, name)| name.as_str()).collect();
+        let (scan, found) = (file_name(&self.files.measured), names.join(" and "));
         let mut study = match read {
             Ok(study) => study,
             Err(source) => {
-                // Without corrections the scan reports its own error.
-                ScanFiles::uncorrected(&self.files.measured).corrected()?;
+                // Without these corrections the scan and the named corrections report their own error.
+                let mut named = self.files.clone();
+                self.found.iter().for_each(|(which, _)| *named.correction_mut(*which) = None);
+                named.corrected()?;
                 return Err(StudyError::Correction { found, scan, source: Box::new(source) });
             }
         };

@@ -4,6 +4,7 @@
 
 mod anonymise;
 mod batch;
+mod companions;
 mod concentration;
 mod corrections;
 #[path = "../support/data.rs"]

@@ -239,6 +239,12 @@ pub struct ReconstructOptions {
     #[arg(long)]
     pub no_corrections: bool,
 
+    /// Use corrections that were written for another scan, as those of a replicate.
+    ///
+    /// By default FILE_mult.hs and other corrections with the checksum of another scan are refused.
+    #[arg(long)]
+    pub corrections_of_another_scan: bool,
+
     /// Print only the provenance record, as JSON.
     ///
     /// The record is also written next to the image, as OUT.ENDING.json.
@@ -436,8 +442,18 @@ impl ReconstructOptions {
         let ProjectorOptions { multiplicative, additive, additive_inside, .. } = self.projector.clone();
         let (attenuation, ct) = self.attenuation_and_conversion();
         let (measured, added_attenuation, mu_unit) = (self.input.clone(), self.add_attenuation.clone(), self.mu_unit);
-        let named =
-            ScanFiles { measured, multiplicative, additive, additive_inside, attenuation, added_attenuation, ct, mu_unit };
+        let of_another_scan = self.corrections_of_another_scan;
+        let named = ScanFiles {
+            measured,
+            multiplicative,
+            additive,
+            additive_inside,
+            attenuation,
+            added_attenuation,
+            ct,
+            mu_unit,
+            of_another_scan,
+        };
         if self.no_corrections { named.alone() } else { named.with_neighbours() }
     }
 

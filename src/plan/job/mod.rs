@@ -99,7 +99,11 @@ impl Job {
     /// Returns the share of the scan's time that the data are of; `None` where that is not known: of a frame of a list without a
     /// duration, and of a list that is still being written.
     pub fn share_of_scan(&self) -> Option<f64> {
-        let Data::Events { list, growing } = self.data() else { return Some(1.0) };
+        let (list, growing) = match self.data() {
+            Data::Events { list, growing } => (list, growing),
+            Data::Counts(counts) => return Some(counts.facts.share_of_scan.unwrap_or(1.0)),
+            Data::Pairs(_) | Data::Sweep(_) | Data::Oximetry(_) | Data::Images(_) => return Some(1.0),
+        };
         if growing.is_some() {
             return None;
         }

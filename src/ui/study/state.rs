@@ -263,14 +263,14 @@ impl StudyState {
     pub fn calibrate(&mut self, bq_per_ml: Option<f64>) -> Option<Notice> {
         self.calibration.bq_per_ml = bq_per_ml;
         let files = self.local_scan_files()?;
-        let error = io::calibration::write(&files.measured, bq_per_ml).err()?;
+        let error = io::store_calibration(&files.measured, bq_per_ml).err()?;
         Some(Notice::warning(format!("the calibration holds until the window is closed: {error}")))
     }
 
     /// Reads the calibration that is stored next to a local scan file. Returns a failure of this.
     pub fn read_calibration(&mut self) -> Option<Notice> {
         let files = self.local_scan_files();
-        let stored = files.map_or(Ok(None), |files| io::calibration::read(&files.measured));
+        let stored = files.map_or(Ok(None), |files| io::calibration_beside(&files.measured));
         self.calibration.bq_per_ml = stored.as_ref().ok().copied().flatten();
         stored.err().map(|error| Notice::warning(error.to_string()))
     }
