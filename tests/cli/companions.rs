@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tomoscope::io::read_volume;
+use tomoscope::io::{read_projections, read_volume, write_projections};
 
 use super::{done, failed, refused};
 
@@ -124,4 +124,45 @@ fn corrections_of_another_scan_are_refused_by_name_and_old_ones_are_read() {
     // Without a recorded checksum the data themselves count.
     strip(at, "a.hs", "data checksum");
     run(at, &format!("reconstruct a.hs -o a.npy {RUN}"));
+}
+
+#[test]
+fn corrections_of_another_geometry_are_refused_with_the_fact_and_its_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, &format!("{SIMULATE} --attenuation --background 0.3 -o c.hs"));
+    let (factors, _) = read_projections(&at.join("c_mult.hs")).unwrap();
+    write_projections(&at.join("other.hs"), &factors).unwrap();
+    let reconstruct = |option: &str| format!("reconstruct c.hs --no-corrections --{option} other.hs -o c.npy {RUN}");
+    run(at, &reconstruct("multiplicative"));
+    let original = fs::read_to_string(at.join("other.hs")).unwrap();
+    let value = |key: &str| original.lines().find_map(|line| line.trim().strip_prefix(key)).unwrap().trim().to_owned();
+    let number = |key: &str| value(key).trim_start_matches(":=").trim().parse::<f64>().unwrap();
+    let changes = [
+        ("Inner ring diameter (cm)", 4.0 / 3.0, 0.0, "ring diameter"),
+        ("Distance between rings (cm)", 2.0, 0.0, "ring spacing"),
+        ("View offset (degrees)", 1.0, 15.0, "view offset"),
+    ];
+    for (key, factor, shift, fact) in changes {
+        let changed: String = original
+            .lines()
+            .map(|line| match line.trim().starts_with(key) {
+                true => format!("{key} := {}\n", factor * number(key) + shift),
+                false => format!("{line}\n"),
+            })
+            .collect();
+        fs::write(at.join("other.hs"), changed).unwrap();
+        for option in ["multiplicative", "additive"] {
+            let text = failed(at, "corrections.geometry", &words(&reconstruct(option)));
+            assert!(text.contains(fact) && text.contains(option), "{key}: {text}");
+        }
+    }
+    // Arc correction.
+    let is_corrected = original.contains("{arc correction}");
+    let (from, to) = if is_corrected { ("{arc correction}", "{None}") } else { ("{None}", "{arc correction}") };
+    fs::write(at.join("other.hs"), original.replace(from, to)).unwrap();
+    let text = failed(at, "corrections.geometry", &words(&reconstruct("multiplicative")));
+    assert!(text.contains("arc-corrected"), "{text}");
+    // With corrections of the folder the named one is at fault.
+    failed(at, "corrections.geometry", &words(&format!("reconstruct c.hs --multiplicative other.hs -o c.npy {RUN}")));
 }
