@@ -7,7 +7,7 @@ use std::sync::Arc;
 use strum::VariantArray as _;
 
 use crate::coded::coded;
-use crate::data::{Counts, CtSettings, EventList, MuUnit, Notice, Study, Sweep};
+use crate::data::{CorrectionContent, Counts, CtSettings, EventList, MuUnit, Notice, Study, Sweep};
 use crate::io::formats::Format;
 use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{
@@ -50,6 +50,18 @@ pub enum StudyError {
     /// The attenuation of the object is not usable.
     #[error(transparent)]
     Attenuation(#[from] AttenuationError),
+    /// Factors that include the attenuation, and a map of it.
+    #[error(
+        "the attenuation would be corrected twice: the factors of {factors} include it ({reason}), and {map} is its map; omit one of them"
+    )]
+    AttenuatedTwice {
+        /// Name of the file of the factors.
+        factors: String,
+        /// Name of the map.
+        map: String,
+        /// Evidence for it.
+        reason: String,
+    },
     /// A correction in the folder of the scan could not be used.
     #[error("correction {found} of {scan}: {source}; move the file to another folder, or use --no-corrections")]
     Correction {
@@ -138,6 +150,10 @@ impl StudyFiles {
         }
     }
 }
+
+/// Correlation of the logarithms of factors of unknown content with the integrals of a map of attenuation above which the factors
+/// include that attenuation.
+const MAX_CORRELATION: f64 = 0.9;
 
 /// Measured data and its corrections.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -275,6 +291,22 @@ impl ScanFiles {
         Ok(study)
     }
 
+    /// Returns the name of the factors if their contents are unknown.
+    ///
+    /// # Errors
+    /// They include the attenuation, which a map adds.
+    fn check_contents(&self, map: &Path) -> Result<Option<String>, StudyError> {
+        let Some(path) = &self.multiplicative else { return Ok(None) };
+        match io::correction_contents(path)? {
+            None => Ok(Some(file_name(path))),
+            Some(contents) if contents.contains(&CorrectionContent::Attenuation) => {
+                let reason = "by its header".to_owned();
+                Err(StudyError::AttenuatedTwice { factors: file_name(path), map: file_name(map), reason })
+            }
+            Some(_) => Ok(None),
+        }
+    }
+
     /// Returns the study whose factors include the attenuation.
     fn attenuated(&self, study: Study<Counts>, cache: &Cache, task: &Task) -> Result<Study<Counts>, StudyError> {
         let Some(file) = &self.attenuation else { return Ok(study) };
@@ -282,16 +314,21 @@ impl ScanFiles {
         let field = measured.geometry().default_grid().map_err(|error| AttenuationError::from(SetupError::from(error)))?;
         let (maps, found) = read_maps(file, self.ct.as_ref(), &self.added_attenuation, self.mu_unit, &field)?;
         notices.extend(found);
-        if let Some(factors) = &self.multiplicative {
-            let [factors, attenuation] = [factors, file].map(file_name);
-            notices.push(Notice::warning(format!(
-                "the factors of {factors} are multiplied by the attenuation of {attenuation}: they must not include it"
-            )));
-        }
+        let unknown = self.check_contents(file)?;
         (origin.attenuation, origin.added_attenuation) = (Some(file.clone()), self.added_attenuation.clone());
         origin.ct = maps.first().and_then(|map| map.ct);
-        let (measured, found) = attenuated(cache, measured, maps, task)?;
+        let (measured, found, correlation) = attenuated(cache, measured, maps, task)?;
         notices.extend(found);
+        if let (Some(factors), Some(correlation)) = (unknown, correlation) {
+            let map = file_name(file);
+            if correlation > MAX_CORRELATION {
+                let reason = format!("the correlation of their logarithms with the integrals of the map is {correlation:.3}");
+                return Err(StudyError::AttenuatedTwice { factors, map, reason });
+            }
+            notices.push(Notice::warning(format!(
+                "the factors of {factors} are multiplied by the attenuation of {map}: they must not include it"
+            )));
+        }
         Ok(Study { measured, notices, origin, ..study })
     }
 }

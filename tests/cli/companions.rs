@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tomoscope::io::{read_projections, read_volume, write_projections};
 
-use super::{done, failed, refused};
+use super::{done, failed, refused, tomoscope};
 
 const SIMULATE: &str = "simulate cylinder --scanner small --counts 1e5 --noise none";
 const RUN: &str = "--iterations 2 --subsets 4 --image 31,31,15";
@@ -165,4 +165,43 @@ fn corrections_of_another_geometry_are_refused_with_the_fact_and_its_values() {
     assert!(text.contains("arc-corrected"), "{text}");
     // With corrections of the folder the named one is at fault.
     failed(at, "corrections.geometry", &words(&format!("reconstruct c.hs --multiplicative other.hs -o c.npy {RUN}")));
+}
+
+#[test]
+fn attenuation_is_not_corrected_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, &format!("{SIMULATE} --attenuation -o c.hs"));
+    run(at, "simulate cylinder --scanner small --list-mode --counts 1e4 --attenuation -o e.petsird");
+    // The file's content is known.
+    let reconstruct = format!("reconstruct c.hs --attenuation e_mu.nii.gz -o c.npy {RUN}");
+    let text = failed(at, "study.attenuated-twice", &words(&reconstruct));
+    assert!(text.contains("c_mult.hs") && text.contains("e_mu.nii.gz") && text.contains("by its header"), "{text}");
+    // It is not, but the factors follow the map.
+    strip(at, "c_mult.hs", "correction contains");
+    let text = failed(at, "study.attenuated-twice", &words(&reconstruct));
+    assert!(text.contains("correlation of their logarithms"), "{text}");
+    // One of both is right, and equal: the pair of ways.
+    run(at, &format!("{reconstruct} --no-corrections"));
+    run(at, &format!("attenuation e_mu.nii.gz --like c.hs -o f.hs"));
+    run(at, &format!("reconstruct c.hs --multiplicative f.hs -o d.npy {RUN}"));
+    let [by_map, by_factors] = ["c.npy", "d.npy"].map(|image| read_volume(&at.join(image)).unwrap().0.as_slice().to_vec());
+    assert_eq!(by_map, by_factors);
+    // Efficiencies and a map: no warning where the content is known, one where it is not.
+    let (factors, _) = read_projections(&at.join("c_mult.hs")).unwrap();
+    let mut efficiency = factors.clone();
+    let values: Vec<f32> = (0..factors.counts.len()).map(|bin| 1.0 - 0.1 * ((bin % 7) as f32)).collect();
+    efficiency.counts = std::sync::Arc::new(values);
+    write_projections(&at.join("eff.hs"), &efficiency).unwrap();
+    let warned = |text: &str| {
+        let output = tomoscope(at, &words(text));
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stderr).contains("they must not include it")
+    };
+    let reconstruct = format!("reconstruct c.hs --multiplicative eff.hs --attenuation e_mu.nii.gz -o c.npy {RUN}");
+    assert!(warned(&reconstruct));
+    let text = fs::read_to_string(at.join("eff.hs")).unwrap();
+    let known = text.replacen('\n', "\n; tomoscope correction contains := efficiency\n", 1);
+    fs::write(at.join("eff.hs"), known).unwrap();
+    assert!(!warned(&reconstruct));
 }
