@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::error::{MAX_MESSAGE, NAME, RemoteError};
 
 /// Version of the protocol.
-const VERSION: u32 = 11;
+const VERSION: u32 = 12;
 
 /// Maximum length of the first line, bytes.
 const MAX_LINE: usize = 200;
