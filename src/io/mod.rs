@@ -43,8 +43,7 @@ pub use by_content::{
     check_image_unit, open_list_mode, read_geometry, read_images, read_projections, read_regions, read_volume,
     write_described_volume, write_projections, write_projections_with, write_volume,
 };
-pub use bytes::content_of;
-pub use bytes::{discard_unfinished, write_whole};
+pub use bytes::{OutputLock, content_of, discard_unfinished, write_whole};
 pub use companions::{
     Correction, calibration_beside, check_correction, checksum_of_scan, correction_contents, map_beside, stale_companions,
     store_calibration,

@@ -54,6 +54,7 @@ mod stir;
 mod stop_rules;
 mod tof_lists;
 mod tubes;
+mod two_writers;
 mod uptake;
 mod variation;
 

@@ -29,7 +29,7 @@ use crate::geometry::Grid;
 use crate::io::list_mode::ListOptions;
 use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
-use crate::io::{PetricFolder, before_ending, read_pair_study, read_volume};
+use crate::io::{OutputLock, PetricFolder, before_ending, read_pair_study, read_volume};
 use crate::plan::{
     AlgorithmChoice, Cache, DataKind, Job, ListSelection, ResearchSettings, RunSettings, SPECTRAL_SAMPLES, ScanFiles,
     ScanWithNeighbours, SubsetRule, TofSettings, check_basis, data_kind_of, default_list_settings, default_num_iterations,
@@ -325,6 +325,14 @@ impl ReconstructOptions {
             }
         }
         Ok(files)
+    }
+
+    /// Locks the output of a run, unless this process leaves it to another.
+    ///
+    /// # Errors
+    /// A process that does not belong to this command writes it.
+    pub(super) fn lock_output(&self) -> CliResult<Option<OutputLock>> {
+        Ok((!self.is_helper).then(|| OutputLock::acquire(&self.output)).transpose()?)
     }
 
     /// Leaves all files to another process.

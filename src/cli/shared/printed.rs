@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::console::out;
 use super::error::CliResult;
 use crate::data::{CorrectionContent, Counts, MatrixMade, Michelogram, ResponseMatrix, SharedTubes};
-use crate::io::{Correction, IoError, OwnFacts, checksum_of_scan, stale_companions, write_projections_with};
+use crate::io::{Correction, IoError, OutputLock, OwnFacts, checksum_of_scan, stale_companions, write_projections_with};
 use crate::measure::FitCounts;
 use crate::report::{Column, Columns};
 use crate::text::counted;
@@ -46,6 +46,7 @@ pub fn write_counts(
     let corrections = corrections.into_iter().filter_map(|(which, data, contents)| Some((which, data.as_ref()?, contents)));
     let corrections: Vec<_> =
         corrections.map(|(which, data, contents)| (which.path_beside(output), which, data, contents)).collect();
+    let _lock = OutputLock::wait(output)?;
     let stale = stale_companions(output, |file| corrections.iter().any(|(path, ..)| path == file))?;
     let own = OwnFacts { share_of_scan: counts.facts.share_of_scan, ..OwnFacts::default() };
     write_projections_with(output, &counts.prompts, &own)?;

@@ -179,6 +179,14 @@ pub enum IoError {
         /// The data file's.
         found: String,
     },
+    /// Another process writes the same output.
+    #[error("{path} is being written by another process ({holder}); wait for its end, or choose another name", path = .path.display())]
+    OutputInUse {
+        /// The output.
+        path: PathBuf,
+        /// The other process.
+        holder: String,
+    },
     /// A correction or calibration that was written for another scan.
     #[error(
         "{companion} belongs to another scan: the data of its scan have the checksum '{found}', those of {scan} '{expected}'; name the right file, or set --corrections-of-another-scan",
