@@ -57,6 +57,7 @@ mod tubes;
 mod two_writers;
 mod uptake;
 mod variation;
+mod ways;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
