@@ -12,9 +12,9 @@ use super::shared::notices;
 use super::shared::options::{TalkOptions, rays};
 use super::shared::outputs::Files;
 use super::shared::paths::file_of;
-use crate::data::MuUnit;
+use crate::data::{CorrectionContent, MuUnit};
 use crate::io::formats::Content;
-use crate::io::{read_geometry, write_projections};
+use crate::io::{OwnFacts, read_geometry, write_projections_with};
 use crate::plan::{Rays, attenuation_factors, read_maps};
 use crate::task::Task;
 
@@ -60,7 +60,9 @@ pub fn run(options: &AttenuationOptions) -> CliResult<Done> {
     let start = Instant::now();
     let factors = attenuation_factors(&geometry, &maps, options.rays, &Task::new())?;
     out!("projected in {:.2} s", start.elapsed().as_secs_f64());
-    write_projections(&options.output, &factors)?;
+    // (They belong to the object, not to one of its scans.)
+    let own = OwnFacts { contents: Some(vec![CorrectionContent::Attenuation]), ..OwnFacts::default() };
+    write_projections_with(&options.output, &factors, &own)?;
     let least = factors.counts.iter().copied().fold(1.0, f32::min);
     out!("{}: {} factors, the smallest {least:.6}", options.output.display(), factors.counts.len());
     Ok(Done::Complete)

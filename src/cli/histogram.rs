@@ -11,9 +11,9 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::{TalkOptions, count, positive};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::{file_of, of_frame};
-use crate::cli::shared::printed::write_counts;
+use crate::cli::shared::printed::{ContentsOf, write_counts};
 use crate::cli::shared::progress::with_bar;
-use crate::data::Frames;
+use crate::data::{CorrectionContent, Frames};
 use crate::io::Correction;
 use crate::io::formats::Content;
 use crate::plan::{HistogramSettings, TofRequest, histogram};
@@ -99,11 +99,13 @@ pub fn run(options: &HistogramOptions) -> CliResult {
             (1..).zip(frames).map(|(number, frame)| (Some(frame.clone()), name(number))).collect()
         }
     };
-    let with_corrections =
-        |path: &PathBuf| [path.clone(), Correction::Multiplicative.path_beside(path), Correction::Additive.path_beside(path)];
-    let written: Vec<PathBuf> = frames.iter().flat_map(|(_, path)| with_corrections(path)).collect();
+    let scans: Vec<PathBuf> = frames.iter().map(|(_, path)| path.clone()).collect();
+    let corrections = [Correction::Multiplicative, Correction::Additive];
+    let corrections: Vec<PathBuf> =
+        scans.iter().flat_map(|path| corrections.map(|correction| correction.path_beside(path))).collect();
     let list = options.list_arguments.list_options();
-    Files::new().read([&options.list]).read(&list.scanner).read(&list.normalization).write("-o", &written).check()?;
+    let files = Files::new().read([&options.list]).read(&list.scanner).read(&list.normalization);
+    files.write_scans("-o", &scans).write("-o", &corrections).check()?;
     for (frame_ms, path) in frames {
         let settings = HistogramSettings {
             num_tangential: options.tangential,
@@ -117,7 +119,8 @@ pub fn run(options: &HistogramOptions) -> CliResult {
         notices::print(&study.notices);
         let prompts = &study.measured.prompts;
         let content = format!("{:.0} prompts in {} bins", prompts.total(), prompts.geometry.num_bins());
-        write_counts(&path, &study.measured, content, |correction, data| {
+        let contents = ContentsOf { factors: &[CorrectionContent::Efficiency], background: &[CorrectionContent::Randoms] };
+        write_counts(&path, &study.measured, contents, content, |correction, data| {
             let name = if correction == Correction::Additive { "expected randoms" } else { "normalisation" };
             format!("{name}, {:.1} in all", data.total())
         })?;

@@ -12,15 +12,17 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::{ProjectorOptions, TalkOptions};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::file_of;
-use crate::data::{Counts, Michelogram, Study, Unit};
+use crate::cli::shared::printed::remove_stale;
+use crate::data::{Counts, Michelogram, Notice, Study, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::formats::Content;
-use crate::io::{check_image_unit, read_study, read_volume, write_projections};
+use crate::io::{check_image_unit, read_study, read_volume, stale_companions, write_projections};
 use crate::operator::{Accumulation, Subset};
 use crate::plan::{
     ChosenProjector, CorrectionRecord, DataRecord, DeviceRecord, ImageKind, ImageRecord, ProjectorRecord, ProjectorSettings,
-    Provenance, SetupError, Start, System, TofRecord, TofSettings, choose_projector, rays_per_bin, with_cpu_fallback,
+    Provenance, Rays, SetupError, Start, System, TofRecord, TofSettings, choose_projector, rays_per_bin, with_cpu_fallback,
 };
+use crate::scanner::ScanGeometry;
 use crate::session::thread_pool;
 use crate::task::Task;
 use crate::text::counted;
@@ -71,10 +73,11 @@ pub struct BackprojectOptions {
 pub fn project(options: &ProjectOptions) -> CliResult<Done> {
     options.talk.apply();
     options.projector.check_effects()?;
-    files(&options.projector).read([&options.image, &options.like]).write("-o", [&options.output]).check()?;
+    files(&options.projector).read([&options.image, &options.like]).write_scans("-o", [&options.output]).check()?;
     let volume = notices::printed(read_volume(&options.image)?);
     let study = read(&options.like, &options.projector)?;
-    let projected = with_projector(&options.projector, &study.measured, &volume.grid, None, |_, system, _, _| {
+    let field = field_of_view(&options.projector, study.measured.geometry(), &volume.grid, Some(&volume));
+    let projected = with_projector(&options.projector, &study.measured, &volume.grid, field, None, |_, system, _, _| {
         let start = Instant::now();
         let projected = system.project(Subset::ALL, &volume, &Task::new())?;
         out!("projected in {:.2} s", start.elapsed().as_secs_f64());
@@ -86,7 +89,9 @@ pub fn project(options: &ProjectOptions) -> CliResult<Done> {
         None => Michelogram::new(geometry, projected)?,
     };
     let projected = with_corrections(projected, &study.measured);
+    let stale = stale_companions(&options.output, |_| false)?;
     write_projections(&options.output, &projected)?;
+    remove_stale(&stale)?;
     out!("{}: {} bins, total {:.6e}", options.output.display(), projected.counts.len(), projected.total());
     let not_finite = projected.counts.iter().filter(|value| !value.is_finite()).count();
     Ok(done(not_finite, projected.counts.len(), "bin"))
@@ -137,7 +142,8 @@ pub fn backproject(options: &BackprojectOptions) -> CliResult<Done> {
         };
         Ok((image, record, device))
     };
-    let (image, projector, device) = with_projector(&options.projector, &study.measured, &like.grid, accumulation, work)?;
+    let field = field_of_view(&options.projector, study.measured.geometry(), &like.grid, None);
+    let (image, projector, device) = with_projector(&options.projector, &study.measured, &like.grid, field, accumulation, work)?;
     let data = DataRecord::new(&study.title, &study.origin);
     let image_record = ImageRecord::new(&image.grid, image.unit);
     let provenance = Provenance {
@@ -173,12 +179,35 @@ fn read(path: &std::path::Path, options: &ProjectorOptions) -> CliResult<Study<C
     Ok(study)
 }
 
+/// Returns the radius of the field of view, mm, and the rays per LOR: by default every voxel, with the rays of the inscribed circle of
+/// a grid on the axis. A circle that cuts off a part of the image is reported.
+fn field_of_view(options: &ProjectorOptions, geometry: &ScanGeometry, grid: &Grid, image: Option<&Volume>) -> (f64, Rays) {
+    let share_outside = |radius_mm: f64| image.map_or(1.0, |image| image.share_outside(radius_mm));
+    if let Some(radius_mm) = options.fov_radius_mm {
+        let share = share_outside(radius_mm);
+        if image.is_some() && share > 0.0 {
+            let percent = 100.0 * share;
+            let text = format!(
+                "{percent:.2} % of the sum of the image lies outside the field of view of {radius_mm} mm and is not projected"
+            );
+            notices::print(&[Notice::warning(text)]);
+        }
+        return (radius_mm, options.rays);
+    }
+    let inscribed_mm = grid.inscribed_radius_mm();
+    // Zeros need no path.
+    let radius_mm = if share_outside(inscribed_mm) > 0.0 { grid.farthest_from_axis_mm() } else { inscribed_mm };
+    let [tangential, axial] = rays_per_bin(geometry, grid, grid.half_side_mm(), options.rays);
+    (radius_mm, Rays::Fixed { tangential, axial })
+}
+
 /// Runs `work` with the requested projector and its name, settings and accumulation, on the requested threads and device, or on
 /// the CPU if that device fails. Prints device and projector if the memory suffices.
 fn with_projector<T: Send>(
     options: &ProjectorOptions,
     counts: &Counts,
     grid: &Grid,
+    (fov_radius_mm, rays): (f64, Rays),
     accumulation: Option<Accumulation>,
     mut work: impl FnMut(&str, &mut dyn System, &ProjectorSettings, Accumulation) -> Result<T, SetupError> + Send,
 ) -> CliResult<T> {
@@ -187,8 +216,8 @@ fn with_projector<T: Send>(
         let (result, notice) = with_cpu_fallback(options.device, |device| {
             let settings = ProjectorSettings {
                 grid: grid.clone(),
-                fov_radius_mm: options.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
-                rays: options.rays,
+                fov_radius_mm,
+                rays,
                 projector: options.choice(),
                 device,
                 threads_per_block: options.threads_per_block,

@@ -58,6 +58,7 @@ pub use rois::outline::CutLine;
 pub use rois::roi::{ActivityRatioError, Roi, RoiRole, validate_activity_ratio};
 pub use rois::shape::{RoiPlane, RoiShape};
 pub use rois::voxels::Voxels;
+pub use sinogram::contents::CorrectionContent;
 pub use sinogram::counts::{Counts, CountsError, TofBackground};
 pub use sinogram::michelogram::{Michelogram, MichelogramError};
 pub use sinogram::row::SinogramRow;

@@ -199,6 +199,26 @@ impl Volume {
         self.as_slice().iter().map(|&v| f64::from(v)).sum()
     }
 
+    /// Returns the share of the voxels whose centre lies farther than a radius (mm) from the axis in the sum of the absolute values.
+    pub fn share_outside(&self, radius_mm: f64) -> f64 {
+        let [nx, ny, _] = self.grid.size;
+        let columns: Vec<bool> = (0..nx * ny)
+            .map(|column| {
+                let [x, y, _] = self.grid.mm_from_voxel([(column % nx) as f64, (column / nx) as f64, 0.0]);
+                x.hypot(y) > radius_mm
+            })
+            .collect();
+        let (mut outside, mut total) = (0.0, 0.0);
+        for slice in self.as_slice().chunks_exact(nx * ny) {
+            for (value, is_outside) in slice.iter().zip(&columns) {
+                let value = f64::from(value.abs());
+                total += value;
+                outside += if *is_outside { value } else { 0.0 };
+            }
+        }
+        if outside > 0.0 { outside / total } else { 0.0 }
+    }
+
     /// Returns the image in another unit.
     pub fn converted(&self, scale: ValueScale) -> Self {
         let values = self.values.mapv(|value| (f64::from(value) * scale.factor) as f32);

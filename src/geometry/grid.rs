@@ -162,6 +162,30 @@ impl Grid {
             .max(0.0)
     }
 
+    /// Returns half the shorter side in x and y, mm: the inscribed circle if the grid had its middle on the axis.
+    pub fn half_side_mm(&self) -> f64 {
+        let half = |axis: usize| 0.5 * self.size[axis] as f64 * self.voxel_mm[axis];
+        half(0).min(half(1))
+    }
+
+    /// Returns the distance of the grid's middle from the axis, mm, if it is more than a voxel along x or y. (The axis of many files
+    /// is half a voxel from the middle of the grid.)
+    pub fn off_axis_mm(&self) -> Option<f64> {
+        let middle = [0, 1].map(|axis| self.extent_mm(axis).into_iter().sum::<f64>() / 2.0);
+        let is_off = (0..2).any(|axis| middle[axis].abs() > self.voxel_mm[axis]);
+        is_off.then(|| middle[0].hypot(middle[1]))
+    }
+
+    /// Returns the radius of the field of view if none is set, mm: that of the inscribed circle; on a grid off the axis, which that
+    /// circle would cut, the scanner's.
+    pub fn field_of_view_mm(&self, scanner_mm: f64) -> f64 {
+        let inscribed_mm = self.inscribed_radius_mm();
+        match self.off_axis_mm() {
+            Some(_) => scanner_mm.min(self.farthest_from_axis_mm()).max(inscribed_mm),
+            None => inscribed_mm,
+        }
+    }
+
     /// Returns the distance of the grid's farthest corner from the axis, mm.
     pub fn farthest_from_axis_mm(&self) -> f64 {
         let farthest = |axis: usize| self.extent_mm(axis).into_iter().fold(0.0, |farthest: f64, mm| farthest.max(mm.abs()));
@@ -201,5 +225,20 @@ mod tests {
             assert!(Grid::new([4, 4, 4], [1.0; 3], [0.0, origin, 0.0]).is_err(), "{origin}");
         }
         assert!(Grid::new([4, 4, 4], [1e-6, 1.0, 1e6], [-1e9, 0.0, 1e9]).is_ok());
+    }
+
+    #[test]
+    fn a_grid_off_the_axis_has_the_field_of_view_of_the_scanner() {
+        let mut grid = Grid::centred([30, 40, 4], [2.0; 3]).unwrap();
+        assert_eq!((grid.off_axis_mm(), grid.field_of_view_mm(50.0)), (None, 30.0));
+        assert_eq!(grid.half_side_mm(), grid.inscribed_radius_mm());
+        // The axis in the middle of a voxel, as files without an offset.
+        grid.origin_mm[0] += 1.0;
+        assert_eq!((grid.off_axis_mm(), grid.field_of_view_mm(50.0)), (None, 29.0));
+        grid.origin_mm[0] += 19.0;
+        assert_eq!((grid.off_axis_mm(), grid.field_of_view_mm(45.0)), (Some(20.0), 45.0));
+        // No farther than its corners, no less than before.
+        assert_eq!(grid.field_of_view_mm(1e3), 50f64.hypot(40.0));
+        assert_eq!(grid.field_of_view_mm(5.0), 10.0);
     }
 }

@@ -1,6 +1,6 @@
 //! Maps of attenuation: images of µ at 511 keV, in 1/cm as CASToR, STIR and others take them, or in 1/mm.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::data::{AttenuationMap, MuUnit, Notice, Unit};
 use crate::io::by_content::read_volume;
@@ -15,12 +15,6 @@ const MOST_PER_MM: f32 = 0.02;
 /// Values below 0 that an interpolation leaves; they count as 0.
 const LEAST: f32 = -0.01;
 const MM_PER_CM: f32 = 10.0;
-
-/// Returns the path of the map of a simulated list: `OUT_mu.nii.gz` in the folder of `OUT.petsird`.
-pub fn map_beside(list: &Path) -> PathBuf {
-    let stem = list.file_stem().unwrap_or_default().to_string_lossy();
-    list.with_file_name(format!("{stem}_mu.nii.gz"))
-}
 
 /// Reads a map, an image of µ in any format of images. Its unit is the one that is given, else that of the file, else 1/cm or 1/mm by
 /// its largest value, with a notice.
@@ -112,6 +106,5 @@ mod tests {
             let error = read(unit, value).unwrap_err();
             assert!(matches!(&error, IoError::Unsupported(found, problem) if *found == path && *problem == expected), "{error}");
         }
-        assert_eq!(map_beside(Path::new("a.b/events.petsird")), Path::new("a.b/events_mu.nii.gz"));
     }
 }

@@ -10,7 +10,8 @@ use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, SeriesContext};
 use crate::io::list_mode::{EventReader, ListOptions};
 use crate::io::own::rois;
-use crate::io::sinograms::{interfile, siemens};
+use crate::io::sinograms::interfile::{self, OwnFacts};
+use crate::io::sinograms::siemens;
 use crate::scanner::ScanGeometry;
 
 /// Reads projection data and their notices; from Siemens' sinograms the prompts.
@@ -46,8 +47,16 @@ pub(super) fn read_measured(path: &Path) -> Result<Measured, IoError> {
 /// # Errors
 /// Another ending; [`interfile::write_projections`] fails.
 pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError> {
+    write_projections_with(path, data, &OwnFacts::default())
+}
+
+/// Writes projection data with facts of the program's own.
+///
+/// # Errors
+/// As [`write_projections`].
+pub fn write_projections_with(path: &Path, data: &Michelogram, own: &OwnFacts) -> Result<(), IoError> {
     match FileKind::of(path) {
-        Some(FileKind::InterfileProjections) => interfile::write_projections(path, data),
+        Some(FileKind::InterfileProjections) => interfile::write_projections(path, data, own),
         _ => Err(unsupported_format(path, Content::Projections, Access::Write)),
     }
 }

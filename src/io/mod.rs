@@ -16,13 +16,14 @@
 //! row 4: epri images sinograms
 //! row 5: list_mode
 //! row 6: formats
-//! row 7: by_content files sweep
+//! row 7: by_content companions files sweep
 //! row 8: attenuation petric study
 //! ```
 
 mod attenuation;
 mod by_content;
 mod bytes;
+mod companions;
 mod epri;
 mod error;
 mod files;
@@ -37,13 +38,16 @@ mod sinograms;
 mod study;
 mod sweep;
 
-pub use attenuation::{map_beside, read_attenuation};
+pub use attenuation::read_attenuation;
 pub use by_content::{
     check_image_unit, open_list_mode, read_geometry, read_images, read_projections, read_regions, read_volume,
-    write_described_volume, write_projections, write_volume,
+    write_described_volume, write_projections, write_projections_with, write_volume,
 };
-pub use bytes::content_of;
-pub use bytes::{discard_unfinished, write_whole};
+pub use bytes::{OutputLock, content_of, discard_unfinished, write_whole};
+pub use companions::{
+    Correction, calibration_beside, check_correction, checksum_of_scan, correction_contents, map_beside, stale_companions,
+    store_calibration,
+};
 pub use epri::follow::{SweepFollower, SweepUpdate};
 pub use error::{
     DicomProblem, EventProblem, Excess, FormProblem, IoError, Mismatch, PetsirdProblem, RegionProblem, RoiProblem, Unsupported,
@@ -60,7 +64,8 @@ pub use own::{
     saved_pairs, saved_sensitivity, saved_tubes, session_text,
 };
 pub use petric::{BACKGROUND_REGION, PetricFolder, WHOLE_OBJECT, petric_regions};
-pub use study::{Correction, read_image_study, read_oximetry_study, read_pair_study, read_study};
+pub use sinograms::interfile::OwnFacts;
+pub use study::{read_image_study, read_oximetry_study, read_pair_study, read_study};
 pub use sweep::{
     ReferenceChoice, field_notice, follow_sweep, radical_spectra, read_reference, read_sweep, read_sweep_at_phase, write_sweep,
 };

@@ -11,27 +11,6 @@ use crate::io::own::oximetry::{self, OximetryStudy};
 use crate::io::own::saved_pairs::read_pairs;
 use crate::io::sweep::read_sweep;
 
-/// Correction of measured data.
-///
-/// Each is named after the ending of its file's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::VariantArray)]
-pub enum Correction {
-    /// Factors: attenuation and normalisation.
-    #[strum(serialize = "mult")]
-    Multiplicative,
-    /// Background: scatter and randoms.
-    #[strum(serialize = "add")]
-    Additive,
-}
-
-impl Correction {
-    /// Returns the path of a scan's correction: `scan_mult.hs` and `scan_add.hs` for `scan.hs`.
-    pub fn path_beside(self, scan: &Path) -> PathBuf {
-        let stem = scan.file_stem().unwrap_or_default().to_string_lossy();
-        scan.with_file_name(format!("{stem}_{self}.hs"))
-    }
-}
-
 /// Reads measured data with its corrections: ȳ = multiplicative ⊙ (A x) + additive. With `additive_inside` the additive file
 /// holds additive / multiplicative (STIR's convention: added before the factors are applied). Without an additive file the
 /// randoms of Siemens' sinograms are the background.
@@ -117,17 +96,4 @@ pub fn read_image_study(path: &Path) -> Result<Study<ImageSeries>, IoError> {
     let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
     let (series, notices) = read_images(path, ImageChoice::All)?;
     Ok(Study { origin, notices, ..Study::new(title, series) })
-}
-
-#[cfg(test)]
-mod tests {
-    use strum::VariantArray as _;
-
-    use super::*;
-
-    #[test]
-    fn corrections_are_named_after_the_data() {
-        let paths: Vec<_> = Correction::VARIANTS.iter().map(|which| which.path_beside(Path::new("a.b/scan.1.hs"))).collect();
-        assert_eq!(paths, ["a.b/scan.1_mult.hs", "a.b/scan.1_add.hs"].map(PathBuf::from));
-    }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use strum::VariantArray as _;
 
 use crate::coded::coded;
-use crate::data::{Counts, CtSettings, EventList, MuUnit, Notice, Study, Sweep};
+use crate::data::{CorrectionContent, Counts, CtSettings, EventList, MuUnit, Notice, Study, Sweep};
 use crate::io::formats::Format;
 use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{
@@ -50,6 +50,18 @@ pub enum StudyError {
     /// The attenuation of the object is not usable.
     #[error(transparent)]
     Attenuation(#[from] AttenuationError),
+    /// Factors that include the attenuation, and a map of it.
+    #[error(
+        "the attenuation would be corrected twice: the factors of {factors} include it ({reason}), and {map} is its map; omit one of them"
+    )]
+    AttenuatedTwice {
+        /// Name of the file of the factors.
+        factors: String,
+        /// Name of the map.
+        map: String,
+        /// Evidence for it.
+        reason: String,
+    },
     /// A correction in the folder of the scan could not be used.
     #[error("correction {found} of {scan}: {source}; move the file to another folder, or use --no-corrections")]
     Correction {
@@ -139,6 +151,10 @@ impl StudyFiles {
     }
 }
 
+/// Correlation of the logarithms of factors of unknown content with the integrals of a map of attenuation above which the factors
+/// include that attenuation.
+const MAX_CORRELATION: f64 = 0.9;
+
 /// Measured data and its corrections.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -163,6 +179,9 @@ pub struct ScanFiles {
     /// Unit of the maps of µ; `None` = that of each file, or by its values.
     #[serde(default)]
     pub mu_unit: Option<MuUnit>,
+    /// True if corrections may name the checksum of another scan.
+    #[serde(default)]
+    pub of_another_scan: bool,
 }
 
 impl ScanFiles {
@@ -178,6 +197,7 @@ impl ScanFiles {
             added_attenuation: Vec::new(),
             ct: None,
             mu_unit: None,
+            of_another_scan: false,
         }
     }
 
@@ -197,7 +217,7 @@ impl ScanFiles {
         for (which, neighbour) in [Correction::Multiplicative, Correction::Additive].into_iter().zip(neighbours) {
             let correction = files.correction_mut(which);
             if let (None, Some(neighbour)) = (&correction, neighbour) {
-                found.push(file_name(&neighbour));
+                found.push((which, file_name(&neighbour)));
                 *correction = Some(neighbour);
                 files.additive_inside |= petric.is_some() && which == Correction::Additive;
             }
@@ -258,6 +278,10 @@ impl ScanFiles {
     /// Reads the data with their factors and their background, and the images of a folder of PETRIC.
     fn corrected(&self) -> Result<Study<Counts>, IoError> {
         let (factors, background) = (self.multiplicative.as_deref(), self.additive.as_deref());
+        if !self.of_another_scan {
+            let mut corrections = [factors, background].into_iter().flatten();
+            corrections.try_for_each(|correction| io::check_correction(correction, &self.measured))?;
+        }
         let mut study = io::read_study(&self.measured, factors, background, self.additive_inside)?;
         if let Some(folder) = PetricFolder::of(&self.measured) {
             let (preset, rois, notices) = folder.read_preset()?;
@@ -267,6 +291,22 @@ impl ScanFiles {
         Ok(study)
     }
 
+    /// Returns the name of the factors if their contents are unknown.
+    ///
+    /// # Errors
+    /// They include the attenuation, which a map adds.
+    fn check_contents(&self, map: &Path) -> Result<Option<String>, StudyError> {
+        let Some(path) = &self.multiplicative else { return Ok(None) };
+        match io::correction_contents(path)? {
+            None => Ok(Some(file_name(path))),
+            Some(contents) if contents.contains(&CorrectionContent::Attenuation) => {
+                let reason = "by its header".to_owned();
+                Err(StudyError::AttenuatedTwice { factors: file_name(path), map: file_name(map), reason })
+            }
+            Some(_) => Ok(None),
+        }
+    }
+
     /// Returns the study whose factors include the attenuation.
     fn attenuated(&self, study: Study<Counts>, cache: &Cache, task: &Task) -> Result<Study<Counts>, StudyError> {
         let Some(file) = &self.attenuation else { return Ok(study) };
@@ -274,16 +314,21 @@ impl ScanFiles {
         let field = measured.geometry().default_grid().map_err(|error| AttenuationError::from(SetupError::from(error)))?;
         let (maps, found) = read_maps(file, self.ct.as_ref(), &self.added_attenuation, self.mu_unit, &field)?;
         notices.extend(found);
-        if let Some(factors) = &self.multiplicative {
-            let [factors, attenuation] = [factors, file].map(file_name);
-            notices.push(Notice::warning(format!(
-                "the factors of {factors} are multiplied by the attenuation of {attenuation}: they must not include it"
-            )));
-        }
+        let unknown = self.check_contents(file)?;
         (origin.attenuation, origin.added_attenuation) = (Some(file.clone()), self.added_attenuation.clone());
         origin.ct = maps.first().and_then(|map| map.ct);
-        let (measured, found) = attenuated(cache, measured, maps, task)?;
+        let (measured, found, correlation) = attenuated(cache, measured, maps, task)?;
         notices.extend(found);
+        if let (Some(factors), Some(correlation)) = (unknown, correlation) {
+            let map = file_name(file);
+            if correlation > MAX_CORRELATION {
+                let reason = format!("the correlation of their logarithms with the integrals of the map is {correlation:.3}");
+                return Err(StudyError::AttenuatedTwice { factors, map, reason });
+            }
+            notices.push(Notice::warning(format!(
+                "the factors of {factors} are multiplied by the attenuation of {map}: they must not include it"
+            )));
+        }
         Ok(Study { measured, notices, origin, ..study })
     }
 }
@@ -293,8 +338,8 @@ impl ScanFiles {
 pub struct ScanWithNeighbours {
     /// The scan and all its corrections.
     pub files: ScanFiles,
-    /// Names of the corrections found in the folder.
-    found: Vec<String>,
+    /// Corrections found in the folder, with their names.
+    found: Vec<(Correction, String)>,
 }
 
 impl ScanWithNeighbours {
@@ -307,12 +352,15 @@ impl ScanWithNeighbours {
         if self.found.is_empty() {
             return self.files.attenuated(read?, cache, task);
         }
-        let (scan, found) = (file_name(&self.files.measured), self.found.join(" and "));
+        let names: Vec<&str> = self.found.iter().map(|(_, name)| name.as_str()).collect();
+        let (scan, found) = (file_name(&self.files.measured), names.join(" and "));
         let mut study = match read {
             Ok(study) => study,
             Err(source) => {
-                // Without corrections the scan reports its own error.
-                ScanFiles::uncorrected(&self.files.measured).corrected()?;
+                // Without these corrections the scan and the named corrections report their own error.
+                let mut named = self.files.clone();
+                self.found.iter().for_each(|(which, _)| *named.correction_mut(*which) = None);
+                named.corrected()?;
                 return Err(StudyError::Correction { found, scan, source: Box::new(source) });
             }
         };

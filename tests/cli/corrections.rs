@@ -52,10 +52,11 @@ fn a_named_correction_replaces_the_one_beside_the_scan() {
     let folder = folder_with_scans();
     let at = folder.path();
     run(at, "simulate cylinder --scanner small --counts 1e5 --seed 2 --background 0.5 -o other.hs");
-    let expected = reconstructed(at, "alone.hs --multiplicative scan_mult.hs --additive other_add.hs");
-    assert!(reconstructed(at, "scan.hs --additive other_add.hs") == expected);
-    let expected = reconstructed(at, "alone.hs --additive other_add.hs");
-    assert!(reconstructed(at, "scan.hs --no-corrections --additive other_add.hs") == expected);
+    let other = "--additive other_add.hs --corrections-of-another-scan";
+    let expected = reconstructed(at, &format!("alone.hs --multiplicative scan_mult.hs {other}"));
+    assert!(reconstructed(at, &format!("scan.hs {other}")) == expected);
+    let expected = reconstructed(at, &format!("alone.hs {other}"));
+    assert!(reconstructed(at, &format!("scan.hs --no-corrections {other}")) == expected);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod anonymise;
 mod batch;
+mod companions;
 mod concentration;
 mod corrections;
 #[path = "../support/data.rs"]
@@ -31,6 +32,8 @@ mod nema;
 mod nema_scan;
 #[path = "../support/node.rs"]
 mod node;
+mod off_axis;
+mod one_frame;
 mod outputs;
 mod oximetry;
 mod penalised;
@@ -51,8 +54,10 @@ mod stir;
 mod stop_rules;
 mod tof_lists;
 mod tubes;
+mod two_writers;
 mod uptake;
 mod variation;
+mod ways;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

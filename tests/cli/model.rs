@@ -123,7 +123,8 @@ fn time_of_flight_is_simulated_described_added_up_and_ignored() {
     assert!(text.contains("no time-of-flight bins"), "{text}");
     let text = refuse(at, 1, &format!("reconstruct plain.hs --multiplicative tof.hs {usual} -o no.nii.gz"));
     assert!(text.contains("factors are for whole lines"), "{text}");
-    let text = refuse(at, 1, &format!("reconstruct plain.hs --additive tof_add.hs {usual} -o no.nii.gz"));
+    let text =
+        refuse(at, 1, &format!("reconstruct plain.hs --additive tof_add.hs --corrections-of-another-scan {usual} -o no.nii.gz"));
     assert!(text.contains("no time-of-flight bins"), "{text}");
     // A header without the resolution.
     let header = std::fs::read_to_string(at.join("tof.hs")).unwrap();

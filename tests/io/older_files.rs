@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use tomoscope::data::{BasisKind, SweepKind};
+use tomoscope::io::calibration::read_file;
 use tomoscope::io::saved_matrix::read_matrix;
 use tomoscope::io::saved_pairs::read_pairs;
 use tomoscope::io::saved_tubes::read_tubes;
-use tomoscope::io::{read_sweep, session_text};
+use tomoscope::io::{calibration_beside, read_sweep, session_text};
 
 use super::folder;
 
@@ -47,6 +48,16 @@ fn sweeps() {
         assert_eq!((sweep.step_mm, sweep.centre), (2.5, 8.0));
         let largest = sweep.projections.iter().flat_map(|projection| projection.values.iter().copied()).fold(0.0, f32::max);
         assert!((15.0..40.0).contains(&largest), "{largest}");
+    });
+}
+
+/// A calibration that names no scan is that of the scan of its name.
+#[test]
+fn calibrations() {
+    of_each_version(|at| {
+        let scan = at("scan.hs");
+        assert_eq!(read_file(&at("scan.calibration.toml")).unwrap(), 52_300.25);
+        assert_eq!(calibration_beside(&scan).unwrap(), Some(52_300.25));
     });
 }
 

@@ -8,7 +8,8 @@ use std::process::Command;
 use egui::accesskit::Role;
 use egui_kittest::kittest::Queryable as _;
 use egui_kittest::{Harness, HarnessBuilder};
-use tomoscope::data::Volume;
+use tomoscope::data::{Unit, Volume};
+use tomoscope::io::{read_volume, store_calibration};
 use tomoscope::plan::{DeviceChoice, StudyFiles};
 use tomoscope::remote::{Connection, connect};
 use tomoscope::session::{EndReason, SessionOptions, Trace};
@@ -102,6 +103,22 @@ fn a_scan_elsewhere_is_reconstructed_in_the_same_window() {
         harness.query_all_by_label_contains("is over").next().is_some()
     });
     assert_eq!(last(harness.state()), Some(3));
+}
+
+/// The calibration beside the scan on the server is that of the images here.
+#[test]
+fn a_scan_elsewhere_has_the_calibration_of_its_folder() {
+    let folder = scan("window-calibration-elsewhere", "simulate cylinder --scanner small --counts 2e5 -o small.hs");
+    store_calibration(&folder.join("small.hs"), Some(1000.0)).unwrap();
+    let Some(mut harness) = window(&folder, "small.hs") else { return };
+    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the whole image", |app| app.shown().newest_id().map(|id| id.iteration) == Some(3));
+    let counts = harness.state().shown().volume().unwrap().sum();
+    save_image_as(&mut harness, &folder.join("saved.npy"));
+    wait_for(&mut harness, "the image's file", |app| app.notices().texts().any(|text| text.contains("saved.npy saved")));
+    let (saved, _) = read_volume(&folder.join("saved.npy")).unwrap();
+    assert_eq!(saved.unit, Unit::BqPerMl);
+    assert!((saved.sum() / counts / 1000.0 - 1.0).abs() < 1e-6, "{} of {counts}", saved.sum());
 }
 
 #[test]

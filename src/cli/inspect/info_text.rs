@@ -37,10 +37,11 @@ pub fn exam_lines(exam: &Exam, isotope: Option<&str>, half_life_secs: Option<f64
 
 /// Describes the facts of a scan, as far as they are known.
 pub fn fact_lines(facts: &ScanFacts) -> Lines {
-    let ScanFacts { exam, start_secs, duration_secs, isotope, half_life_secs, coincidence_window_ps } = facts;
+    let ScanFacts { exam, start_secs, duration_secs, isotope, half_life_secs, coincidence_window_ps, share_of_scan } = facts;
     let mut lines = exam_lines(exam, isotope.as_deref(), *half_life_secs);
     lines.extend(start_secs.map(|secs| ("data begin", format!("{secs} s after the start of the scan"))));
     lines.extend(duration_secs.map(|secs| ("duration", format!("{secs} s"))));
+    lines.extend(share_of_scan.map(|share| ("share of the scan", format!("{:.4} % of its time", 100.0 * share))));
     lines.extend(coincidence_window_ps.map(|ps| ("coincidence window", format!("{} ns", decimal(1e-3 * ps)))));
     lines
 }

@@ -12,7 +12,7 @@ use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::{notices, signals};
 use crate::data::{FrameTime, Frames, Volume, frame_text, moved_limits};
 use crate::io::nifti::{self, FourthAxis};
-use crate::io::{FileKind, read_volume};
+use crate::io::{FileKind, OutputLock, read_volume};
 use crate::plan::{DataRecord, FrameRecord, Job, Provenance, RunSettings, SubsetRule, Times};
 use crate::session::Trace;
 use crate::text::counted;
@@ -126,6 +126,7 @@ fn write_series(options: &ReconstructOptions, all: &[ReconstructOptions]) -> Cli
     let volumes: Vec<Volume> = all.iter().map(|frame| Ok(read_volume(&frame.output)?.0)).collect::<CliResult<_>>()?;
     let record = series_record(records, whole, output);
     let description = record.as_ref().map_or_else(String::new, Provenance::description);
+    let _lock = OutputLock::wait(output)?;
     nifti::write_series(output, &volumes, FourthAxis::Time([whole.start_secs, step_secs]), &description)?;
     if let Some(record) = record {
         let record = match &options.request {

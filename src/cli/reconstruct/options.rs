@@ -24,12 +24,12 @@ use crate::cli::shared::outputs::Files;
 use crate::cli::shared::parameter_options::ParameterOptions;
 use crate::cli::shared::paths::{is_numbered, of_frame, of_input};
 use crate::cli::shared::progress::with_bar;
-use crate::data::{CtSettings, Fingerprint, Frames, MuUnit, Psf, Unit, frame_ms};
+use crate::data::{CtSettings, Fingerprint, Frames, MuUnit, Notice, Psf, Unit, frame_ms};
 use crate::geometry::Grid;
 use crate::io::list_mode::ListOptions;
 use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
-use crate::io::{PetricFolder, before_ending, read_pair_study, read_volume};
+use crate::io::{OutputLock, PetricFolder, before_ending, read_pair_study, read_volume};
 use crate::plan::{
     AlgorithmChoice, Cache, DataKind, Job, ListSelection, ResearchSettings, RunSettings, SPECTRAL_SAMPLES, ScanFiles,
     ScanWithNeighbours, SubsetRule, TofSettings, check_basis, data_kind_of, default_list_settings, default_num_iterations,
@@ -242,6 +242,12 @@ pub struct ReconstructOptions {
     #[arg(long)]
     pub no_corrections: bool,
 
+    /// Use corrections that were written for another scan, as those of a replicate.
+    ///
+    /// By default FILE_mult.hs and other corrections with the checksum of another scan are refused.
+    #[arg(long)]
+    pub corrections_of_another_scan: bool,
+
     /// Print only the provenance record, as JSON.
     ///
     /// Several inputs, or frames, have a line each, with `input` and `output`; a failed input has a line with `input` and `error`.
@@ -329,6 +335,14 @@ impl ReconstructOptions {
         Ok(files)
     }
 
+    /// Locks the output of a run, unless this process leaves it to another.
+    ///
+    /// # Errors
+    /// A process that does not belong to this command writes it.
+    pub(super) fn lock_output(&self) -> CliResult<Option<OutputLock>> {
+        Ok((!self.is_helper).then(|| OutputLock::acquire(&self.output)).transpose()?)
+    }
+
     /// Leaves all files to another process.
     pub(in crate::cli) fn help(&mut self) {
         (self.is_helper, self.csv, self.trace, self.json) = (true, None, None, false);
@@ -371,6 +385,7 @@ impl ReconstructOptions {
         }
         let base = default_settings(&study.measured)?.with_preset(&study);
         let settings = self.settings_from(base, |image, _| image.grid(geometry))?;
+        notices::print(&self.notices_of_field(&settings));
         Ok(Job::of(&study, RunSettings { tubes: self.projector.tubes(geometry)?, ..settings }))
     }
 
@@ -414,6 +429,7 @@ impl ReconstructOptions {
         notices::print(&study.notices);
         let base = default_list_settings(&study.measured)?;
         let settings = self.settings_from(base, |image, base| image.grid_about(base))?;
+        notices::print(&self.notices_of_field(&settings));
         Ok(Job::of(&study, settings))
     }
 
@@ -443,8 +459,18 @@ impl ReconstructOptions {
         let ProjectorOptions { multiplicative, additive, additive_inside, .. } = self.projector.clone();
         let (attenuation, ct) = self.attenuation_and_conversion();
         let (measured, added_attenuation, mu_unit) = (self.input.clone(), self.add_attenuation.clone(), self.mu_unit);
-        let named =
-            ScanFiles { measured, multiplicative, additive, additive_inside, attenuation, added_attenuation, ct, mu_unit };
+        let of_another_scan = self.corrections_of_another_scan;
+        let named = ScanFiles {
+            measured,
+            multiplicative,
+            additive,
+            additive_inside,
+            attenuation,
+            added_attenuation,
+            ct,
+            mu_unit,
+            of_another_scan,
+        };
         if self.no_corrections { named.alone() } else { named.with_neighbours() }
     }
 
@@ -454,6 +480,25 @@ impl ReconstructOptions {
             Some(file) => Some(psf::read_file(file)?),
             None => self.psf_fwhm_mm.clone(),
         })
+    }
+
+    /// Returns notices about a grid off the axis and about the part of the start image outside the field of view.
+    fn notices_of_field(&self, settings: &RunSettings) -> Vec<Notice> {
+        let RunSettings { grid, fov_radius_mm, .. } = settings;
+        let of_grid = grid.off_axis_mm().map(|off_mm| {
+            let whose = if self.projector.fov_radius_mm.is_some() { "" } else { ", as the scanner's" };
+            Notice::info(format!(
+                "the image grid is off the axis by {off_mm:.1} mm: the field of view has a radius of {fov_radius_mm:.1} mm{whose}"
+            ))
+        });
+        let share = settings.init.as_ref().map_or(0.0, |start| start.share_outside(*fov_radius_mm));
+        let of_start = (share > 0.0).then(|| {
+            let percent = 100.0 * share;
+            Notice::warning(format!(
+                "{percent:.2} % of the sum of the start image lies outside the field of view of {fov_radius_mm:.1} mm and is not used"
+            ))
+        });
+        of_grid.into_iter().chain(of_start).collect()
     }
 
     /// Returns default settings with the requested changes; `grid` returns the requested grid, from the default one.
@@ -482,7 +527,7 @@ impl ReconstructOptions {
             parameters,
             num_iterations,
             num_subsets,
-            fov_radius_mm: projector.fov_radius_mm.unwrap_or_else(|| grid.inscribed_radius_mm()),
+            fov_radius_mm: projector.fov_radius_mm.unwrap_or_else(|| grid.field_of_view_mm(base.fov_radius_mm)),
             grid,
             rays: projector.rays,
             psf: self.psf()?,

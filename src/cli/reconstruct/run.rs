@@ -28,6 +28,7 @@ pub(in crate::cli) fn run(options: &ReconstructOptions, sharing: &Sharing, part:
     if let Some(frames) = &options.frames {
         return frames::run(options, frames, trace, sharing, part);
     }
+    let _lock = options.lock_output()?;
     let alone = sharing.lock_reading();
     let (job, follower, num_expected) = job(options, data)?;
     notices::print(job.subset_notice().as_slice());

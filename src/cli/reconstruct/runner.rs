@@ -91,6 +91,7 @@ impl JobRunner {
         observer: Option<Observer<'a>>,
     ) -> CliResult<Ended> {
         let Self { session, rois, requests, uptake } = self;
+        let _lock = observer.is_none().then(|| options.lock_output()).transpose()?;
         let reference =
             options.reference_image.as_deref().map(|path| ReferenceImage::open(path, job.grid(), rois)).transpose()?;
         let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;

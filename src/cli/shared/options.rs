@@ -101,7 +101,10 @@ pub struct ProjectorOptions {
     #[arg(long, requires = "additive")]
     pub additive_inside: bool,
 
-    /// Radius of the field of view, mm: voxels whose centre lies farther from the axis stay zero. Default: the inscribed circle.
+    /// Radius of the field of view, mm: voxels whose centre lies farther from the axis stay zero.
+    ///
+    /// Default: the inscribed circle of the image; if the grid is off the axis, the scanner's field of view. project and backproject
+    /// take every voxel.
     #[arg(long, value_name = "R", value_parser = positive)]
     pub fov_radius_mm: Option<f64>,
 }

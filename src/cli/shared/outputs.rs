@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{CliError, CliResult, Failure};
 use crate::geometry::Grid;
-use crate::io::{FileKind, dicom, files_read, files_written, header_of, identity, provenance};
+use crate::io::{FileKind, dicom, files_read, files_written, header_of, identity, provenance, stale_companions};
 
 /// Inputs and outputs of a command.
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub struct Files {
     /// Paths with their identities, which are the same for all names of a file.
     read: Vec<(PathBuf, PathBuf)>,
     written: Vec<Output>,
+    /// Scans among the written files.
+    scans: Vec<PathBuf>,
 }
 
 /// A file to write.
@@ -47,6 +49,13 @@ impl Files {
         self
     }
 
+    /// Adds scans to write, which must not come under the corrections, calibration or map of another.
+    pub fn write_scans<'a>(mut self, option: &'static str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
+        let paths: Vec<&PathBuf> = paths.into_iter().collect();
+        self.scans.extend(paths.iter().copied().cloned());
+        self.write(option, paths)
+    }
+
     /// Adds tables or timelines to write.
     pub fn write_lines<'a>(mut self, option: &'static str, paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         self.written.extend(paths.into_iter().map(|path| Output::new(option, path.clone(), true)));
@@ -65,7 +74,8 @@ impl Files {
     /// Checks all files.
     ///
     /// # Errors
-    /// An output that is not writable, two outputs under one name, an output that this command reads or another file needs.
+    /// An output that is not writable, two outputs under one name, an output that this command reads or another file needs, a scan
+    /// in the folder of companions of another.
     pub fn check(&self) -> CliResult {
         for (index, output) in self.written.iter().enumerate() {
             let (path, option) = (&output.path, output.option);
@@ -76,6 +86,9 @@ impl Files {
             }
             output.check_place()?;
             self.check_content(output)?;
+        }
+        for scan in &self.scans {
+            stale_companions(scan, |file| self.written.iter().any(|output| output.identity == identity(file)))?;
         }
         Ok(())
     }

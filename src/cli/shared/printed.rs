@@ -1,11 +1,12 @@
 //! Texts that several commands print.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use super::console::out;
 use super::error::CliResult;
-use crate::data::{Counts, MatrixMade, Michelogram, ResponseMatrix, SharedTubes};
-use crate::io::{Correction, write_projections};
+use crate::data::{CorrectionContent, Counts, MatrixMade, Michelogram, ResponseMatrix, SharedTubes};
+use crate::io::{Correction, IoError, OutputLock, OwnFacts, checksum_of_scan, stale_companions, write_projections_with};
 use crate::measure::FitCounts;
 use crate::report::{Column, Columns};
 use crate::text::counted;
@@ -26,21 +27,55 @@ pub fn print_fits(counts: &FitCounts, out_of_range: &'static str) {
     }
 }
 
-/// Writes projection data with its corrections, and prints each file with its content.
+/// Writes projection data with its corrections of these contents, and prints each file with its content. The companions of a scan that
+/// is replaced are removed.
+///
+/// # Errors
+/// A write fails; a companion of the old name belongs to another scan.
 pub fn write_counts(
     output: &Path,
     counts: &Counts,
+    contents: ContentsOf,
     content: String,
     content_of: impl Fn(Correction, &Michelogram) -> String,
 ) -> CliResult {
-    write_projections(output, &counts.prompts)?;
+    let corrections = [
+        (Correction::Multiplicative, &counts.multiplicative, contents.factors),
+        (Correction::Additive, &counts.additive, contents.background),
+    ];
+    let corrections = corrections.into_iter().filter_map(|(which, data, contents)| Some((which, data.as_ref()?, contents)));
+    let corrections: Vec<_> =
+        corrections.map(|(which, data, contents)| (which.path_beside(output), which, data, contents)).collect();
+    let _lock = OutputLock::wait(output)?;
+    let stale = stale_companions(output, |file| corrections.iter().any(|(path, ..)| path == file))?;
+    let own = OwnFacts { share_of_scan: counts.facts.share_of_scan, ..OwnFacts::default() };
+    write_projections_with(output, &counts.prompts, &own)?;
     written(output, content);
-    for (correction, data) in [(Correction::Multiplicative, &counts.multiplicative), (Correction::Additive, &counts.additive)] {
-        if let Some(data) = data {
-            let path = correction.path_beside(output);
-            write_projections(&path, data)?;
-            written(&path, content_of(correction, data));
-        }
+    let of_scan = checksum_of_scan(output)?;
+    for (path, which, data, contents) in corrections {
+        let own = OwnFacts { of_scan: Some(of_scan.clone()), contents: Some(contents.to_vec()), share_of_scan: None };
+        write_projections_with(&path, data, &own)?;
+        written(&path, content_of(which, data));
+    }
+    remove_stale(&stale)
+}
+
+/// Contents of the corrections of projection data.
+pub struct ContentsOf {
+    /// Contents of the factors.
+    pub factors: &'static [CorrectionContent],
+    /// Contents of the background.
+    pub background: &'static [CorrectionContent],
+}
+
+/// Removes companions of a scan that was replaced, and prints their names.
+///
+/// # Errors
+/// A file is not removable.
+pub fn remove_stale(stale: &[PathBuf]) -> CliResult {
+    for path in stale {
+        fs::remove_file(path).map_err(IoError::write(path))?;
+        written(path, "removed: it belonged to the replaced scan");
     }
     Ok(())
 }

@@ -6,12 +6,12 @@ use super::options::SimulateOptions;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
-use crate::cli::shared::printed::written;
+use crate::cli::shared::printed::{remove_stale, written};
 use crate::cli::shared::progress::with_bar;
 use crate::data::{EventChunk, Events, tof_mm};
 use crate::io::list_mode::castor::Writer as CastorWriter;
 use crate::io::list_mode::petsird::PetsirdWriter;
-use crate::io::{FileKind, map_beside, write_volume};
+use crate::io::{FileKind, map_beside, stale_companions, write_volume};
 use crate::phantom;
 use crate::phantom::{ListSimulation, SimulatedList, simulate_list};
 use crate::plan::Start;
@@ -61,13 +61,16 @@ pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     };
     let study = with_bar("simulating", |task| simulate_list(&phantom, &scanner.geometry, &simulation, task))??;
     notices::print(&study.notices);
+    let map = map_beside(&options.output);
+    let stale = stale_companions(&options.output, |file| options.attenuation && file == map)?;
     let what = write(options, &study.measured)?;
     out!("{} on {}", study.title, scanner.title);
     written(&options.output, what);
     if options.attenuation {
-        let (grid, path) = (scanner.geometry.default_grid()?, map_beside(&options.output));
-        write_volume(&path, &with_bar("drawing", |task| phantom.attenuation(&grid, task))??)?;
-        written(&path, "map of attenuation, 1/cm");
+        let grid = scanner.geometry.default_grid()?;
+        write_volume(&map, &with_bar("drawing", |task| phantom.attenuation(&grid, task))??)?;
+        written(&map, "map of attenuation, 1/cm");
     }
+    remove_stale(&stale)?;
     options.write_companions(&study, start)
 }

@@ -155,7 +155,7 @@ impl SimulateOptions {
         let study = self.oxygen.oxygen.then(|| self.oxygen.study_file(&self.output));
         let files = Files::new()
             .read(&self.oxygen.file())
-            .write("-o", &outputs)
+            .write_scans("-o", &outputs)
             .write("-o", &study)
             .write("-o", &corrections)
             .write("-o", &map);

@@ -5,8 +5,9 @@ use super::options::SimulateOptions;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
-use crate::cli::shared::printed::{write_counts, written};
+use crate::cli::shared::printed::{ContentsOf, write_counts, written};
 use crate::cli::shared::progress::with_bar;
+use crate::data::CorrectionContent;
 use crate::io::FileKind;
 use crate::io::saved_pairs::write_pairs;
 use crate::phantom;
@@ -57,7 +58,8 @@ pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     out!("{} on {}", phantom.title, scanner.title);
     let prompts = &scan.measured.prompts;
     let content = format!("{} counts in {} bins", prompts.total(), prompts.counts.len());
-    write_counts(&options.output, &scan.measured, content, |_, _| {
+    let contents = ContentsOf { factors: &[CorrectionContent::Efficiency], background: &[] };
+    write_counts(&options.output, &scan.measured, contents, content, |_, _| {
         "how many crystal pairs fall into each bin (their mean is 1)".into()
     })?;
     options.write_rois(&phantom.rois)

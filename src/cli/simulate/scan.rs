@@ -7,9 +7,9 @@ use super::photons;
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
-use crate::cli::shared::printed::write_counts;
+use crate::cli::shared::printed::{ContentsOf, write_counts};
 use crate::cli::shared::progress::with_bar;
-use crate::data::{TofBins, tof_mm};
+use crate::data::{CorrectionContent, TofBins, tof_mm};
 use crate::io::{Correction, FileKind};
 use crate::phantom;
 use crate::phantom::SimulationOptions;
@@ -45,7 +45,11 @@ pub fn run_scan(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     notices::print(&study.notices);
     out!("{} on {}", study.title, scanner.title);
     let content = format!("{:.0} counts in {} bins", study.measured.prompts.total(), study.measured.geometry().num_bins());
-    write_counts(&options.output, &study.measured, content, |correction, _| {
+    let contents = ContentsOf {
+        factors: &[CorrectionContent::Attenuation],
+        background: &[CorrectionContent::Randoms, CorrectionContent::Scatter],
+    };
+    write_counts(&options.output, &study.measured, contents, content, |correction, _| {
         (if correction == Correction::Additive { "expected background" } else { "attenuation factors" }).into()
     })?;
     options.write_companions(&study, start)

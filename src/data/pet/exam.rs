@@ -42,4 +42,7 @@ pub struct ScanFacts {
     /// Width of the coincidence window: the range of t₁ − t₂, ps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coincidence_window_ps: Option<f64>,
+    /// Share of the data in the time of the whole scan, of a frame; `None` = 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share_of_scan: Option<f64>,
 }

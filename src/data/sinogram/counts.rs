@@ -11,7 +11,7 @@ use crate::coded::coded;
 use crate::data::attenuation::AttenuationMap;
 use crate::data::events::chunk::tof_mm;
 use crate::data::pet::exam::ScanFacts;
-use crate::scanner::ScanGeometry;
+use crate::scanner::{GeometryDifference, ScanGeometry};
 
 /// Measured counts with their corrections: ȳ = multiplicative ⊙ (A x) + additive.
 ///
@@ -73,6 +73,18 @@ pub enum CountsError {
         /// Sampling of the correction.
         found: String,
     },
+    /// A correction of another geometry with the same numbers of bins.
+    #[error("the {which} sinogram has {fact} {found} but the measured data has {expected}; both must be of one geometry")]
+    Geometry {
+        /// `multiplicative` or `additive`.
+        which: &'static str,
+        /// The differing fact.
+        fact: &'static str,
+        /// Its value in the data.
+        expected: String,
+        /// Its value in the correction.
+        found: String,
+    },
     /// Factors by time of flight.
     #[error("the multiplicative sinogram has time-of-flight bins; factors are for whole lines: give a sinogram without them")]
     TofFactors,
@@ -131,7 +143,7 @@ impl Counts {
     /// Adds corrections, which must be sampled as the data is.
     ///
     /// # Errors
-    /// Another number of views, tangential positions or planes.
+    /// Another number of views, tangential positions or planes, or another geometry.
     pub fn with_corrections(
         self,
         multiplicative: Option<Michelogram>,
@@ -155,6 +167,10 @@ impl Counts {
             if sampling(&data.geometry) != sampling(self.geometry()) {
                 let (expected, found) = (sampling_text(self.geometry()), sampling_text(&data.geometry));
                 return Err(CountsError::Sampling { which, expected, found });
+            }
+            if let Some(difference) = data.geometry.difference(self.geometry()) {
+                let GeometryDifference { fact, values: [found, expected] } = difference;
+                return Err(CountsError::Geometry { which, fact, expected, found });
             }
         }
         if multiplicative.as_ref().is_some_and(|factors| factors.tof.is_some()) {

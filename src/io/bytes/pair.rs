@@ -8,6 +8,7 @@ use std::path::Path;
 use flate2::CrcWriter;
 
 use super::checksum::Checksum;
+use super::output_lock::OutputLock;
 use super::pending::{PendingFile, write_whole};
 use crate::io::error::IoError;
 
@@ -15,6 +16,8 @@ use crate::io::error::IoError;
 pub struct PendingPair {
     pub header: PendingFile,
     pub data: PendingFile,
+    /// No other process puts its files in these places meanwhile.
+    _lock: OutputLock,
 }
 
 impl PendingPair {
@@ -24,6 +27,7 @@ impl PendingPair {
         write_data: impl FnOnce(&mut dyn Write) -> io::Result<()>,
         write_header: impl FnOnce(&mut dyn Write, Checksum) -> io::Result<()>,
     ) -> Result<Self, IoError> {
+        let lock = OutputLock::wait(header_path)?;
         let data = PendingFile::create(data_path)?;
         let checksum = data.write(|writer| {
             let mut writer = CrcWriter::new(writer);
@@ -32,7 +36,7 @@ impl PendingPair {
         })?;
         let header = PendingFile::create(header_path)?;
         header.write(|writer| write_header(writer, checksum))?;
-        Ok(Self { header, data })
+        Ok(Self { header, data, _lock: lock })
     }
 
     /// Puts both in their places.
@@ -40,8 +44,9 @@ impl PendingPair {
         let target = self.header.target().to_owned();
         // A header is small; an unreadable one is no fallback for the old data either.
         let old_header = std::fs::read(&target).ok();
-        self.header.commit()?;
-        self.data.commit().inspect_err(|_| {
+        let Self { header, data, _lock } = self;
+        header.commit()?;
+        data.commit().inspect_err(|_| {
             // If this fails too, the checksum of the remaining pair is wrong and the pair is refused.
             let _ = match old_header {
                 Some(text) => write_whole(&target, &text),

@@ -12,10 +12,14 @@ use std::time::Duration;
 
 use tempfile::{Builder, NamedTempFile, TempDir};
 
+use crate::data::Fingerprint;
 use crate::io::error::IoError;
 
 const PREFIX: &str = "tomoscope-";
 const SUFFIX: &str = "-unfinished.";
+
+/// Ending of a lock.
+const LOCK: &str = "lock";
 
 /// Random characters of a name.
 const NUM_RANDOM: usize = 12;
@@ -29,7 +33,7 @@ const MAX_LINKS: usize = 40;
 /// Unfinished files and folders of this process.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+pub(super) fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -210,7 +214,7 @@ fn temporary<T>(
 }
 
 /// Returns the folder of a file.
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -224,8 +228,17 @@ fn ending(path: &Path) -> String {
     }
 }
 
+/// Returns the name of the lock of a file: always the same for a name, and as long as that of a temporary file.
+pub(super) fn lock_name(path: &Path) -> String {
+    let mut name = Fingerprint::default();
+    name.text(&path.file_name().unwrap_or_default().to_string_lossy());
+    let digits: String =
+        name.digits().chars().filter(char::is_ascii_alphanumeric).chain(std::iter::repeat('0')).take(NUM_RANDOM).collect();
+    format!("{PREFIX}{digits}{SUFFIX}{LOCK}")
+}
+
 /// Returns the target of a path after all its links, even if it does not exist yet.
-fn resolve_links(path: &Path) -> PathBuf {
+pub(super) fn resolve_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
@@ -243,7 +256,11 @@ fn remove_abandoned(folder: &Path) {
             let metadata = entry.metadata().ok().filter(|metadata| metadata.is_file() || metadata.is_dir())?;
             metadata.modified().ok()?.elapsed().ok().map(|age| age > ABANDONED)
         };
-        if entry.file_name().to_str().is_some_and(is_unfinished_name) && is_old() == Some(true) {
+        let is_locked = || {
+            let is_lock = entry.path().extension().is_some_and(|ending| ending == LOCK);
+            is_lock && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_err())
+        };
+        if entry.file_name().to_str().is_some_and(is_unfinished_name) && is_old() == Some(true) && !is_locked() {
             remove(&entry.path());
         }
     }
@@ -282,7 +299,9 @@ mod tests {
 
     #[test]
     fn names_are_ours_only_with_random_letters_or_two_numbers() {
-        for name in ["tomoscope-a1B2c3D4e5F6-unfinished.nii.gz", "tomoscope-1-0-unfinished.hv"] {
+        let lock = lock_name(Path::new("a/o.hv"));
+        assert!(lock == lock_name(Path::new("b/o.hv")) && lock != lock_name(Path::new("a/o.v")), "{lock}");
+        for name in ["tomoscope-a1B2c3D4e5F6-unfinished.nii.gz", "tomoscope-1-0-unfinished.hv", &lock] {
             assert!(is_unfinished_name(name), "{name}");
         }
         for name in ["tomoscope-report-unfinished.csv", "tomoscope--unfinished.hv", "x-1-0-unfinished.hv", "tomoscope-1-0.hv"] {

@@ -179,6 +179,41 @@ pub enum IoError {
         /// The data file's.
         found: String,
     },
+    /// Another process writes the same output.
+    #[error("{path} is being written by another process ({holder}); wait for its end, or choose another name", path = .path.display())]
+    OutputInUse {
+        /// The output.
+        path: PathBuf,
+        /// The other process.
+        holder: String,
+    },
+    /// A correction or calibration that was written for another scan.
+    #[error(
+        "{companion} belongs to another scan: the data of its scan have the checksum '{found}', those of {scan} '{expected}'; name the right file, or set --corrections-of-another-scan",
+        companion = .companion.display(), scan = .scan.display()
+    )]
+    #[strum(serialize = "companion-of-another-scan")]
+    OtherScan {
+        /// The correction or calibration.
+        companion: PathBuf,
+        /// The scan.
+        scan: PathBuf,
+        /// Checksum of the scan's data.
+        expected: String,
+        /// The checksum that the companion names.
+        found: String,
+    },
+    /// A companion of another or of an unknown scan under the name of one to write.
+    #[error(
+        "{companion} exists and would be taken along with the new {scan}, which it does not belong to; remove or rename it, or choose another name",
+        companion = .companion.display(), scan = .scan.display()
+    )]
+    StaleCompanion {
+        /// The correction, calibration or map.
+        companion: PathBuf,
+        /// The scan to write.
+        scan: PathBuf,
+    },
     /// There is not enough memory for the values.
     #[error("{}: its {} values need {} of memory, more than is free", .0.display(), .1, bytes(4 * *.1 as u64))]
     Memory(PathBuf, usize),

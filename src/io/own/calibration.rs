@@ -1,13 +1,13 @@
 //! The calibration of a scan, stored in its folder: `STEM.calibration.toml`.
 //!
 //! ```toml
-//! version = 1
+//! version = 2
 //! bq_per_ml = 52300.0              # value of 1 count/mm of its images
+//! of_scan = "crc32 0a1b2c3d"       # checksum of the scan's data; without it (version 1) the scan is unknown
 //! ```
 //!
 //! It applies to images of scans of one duration and nuclide with the same corrections: counts/mm are not counts per second.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,10 @@ use crate::io::bytes::{read_text, write_whole};
 use crate::io::error::{FormProblem, IoError, Unsupported};
 
 /// Version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// Versions that are read.
+const VERSIONS: [u32; 2] = [1, VERSION];
 
 /// Largest file that is read.
 const MAX_BYTES: u64 = 1 << 16;
@@ -27,6 +30,16 @@ const MAX_BYTES: u64 = 1 << 16;
 struct CalibrationFile {
     version: u32,
     bq_per_ml: f64,
+    of_scan: Option<String>,
+}
+
+/// Content of a calibration file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredCalibration {
+    /// Value of 1 count/mm, Bq/mL.
+    pub bq_per_ml: f64,
+    /// Checksum of the data of its scan, if the file names it.
+    pub of_scan: Option<String>,
 }
 
 /// Returns the path of a scan's calibration.
@@ -36,54 +49,48 @@ pub fn path_beside(scan: &Path) -> PathBuf {
     scan.with_file_name(name)
 }
 
-/// Returns the value of 1 count/mm of a scan, Bq/mL; `None` if no calibration is stored.
-///
-/// # Errors
-/// The calibration of the scan does not read, or is invalid.
-pub fn read(scan: &Path) -> Result<Option<f64>, IoError> {
-    let path = path_beside(scan);
-    if path.exists() { read_file(&path).map(Some) } else { Ok(None) }
-}
-
 /// Reads a calibration file: the value of 1 count/mm, Bq/mL.
 ///
 /// # Errors
 /// It does not read, or is invalid.
 pub fn read_file(path: &Path) -> Result<f64, IoError> {
-    let text = read_text(path, MAX_BYTES)?;
-    let refused = |problem: FormProblem| IoError::unsupported(path, Unsupported::Calibration(problem));
-    let CalibrationFile { bq_per_ml, .. } = toml_text::parse(&text, &[VERSION]).map_err(refused)?;
-    let is_factor = bq_per_ml.is_finite() && bq_per_ml > 0.0;
-    if is_factor { Ok(bq_per_ml) } else { Err(refused(FormProblem::CalibrationFactor(bq_per_ml))) }
+    Ok(read_stored(path)?.bq_per_ml)
 }
 
-/// Stores the value of 1 count/mm of a scan, Bq/mL; `None` removes it.
+/// Reads a calibration file.
 ///
 /// # Errors
-/// The file is not writable or removable.
-pub fn write(scan: &Path, bq_per_ml: Option<f64>) -> Result<(), IoError> {
-    let path = path_beside(scan);
-    match bq_per_ml {
-        Some(bq_per_ml) => write_whole(&path, format!("version = {VERSION}\nbq_per_ml = {bq_per_ml:?}\n").as_bytes()),
-        None if path.exists() => fs::remove_file(&path).map_err(IoError::write(&path)),
-        None => Ok(()),
-    }
+/// It does not read, or is invalid.
+pub fn read_stored(path: &Path) -> Result<StoredCalibration, IoError> {
+    let text = read_text(path, MAX_BYTES)?;
+    let refused = |problem: FormProblem| IoError::unsupported(path, Unsupported::Calibration(problem));
+    let CalibrationFile { bq_per_ml, of_scan, .. } = toml_text::parse(&text, &VERSIONS).map_err(refused)?;
+    let is_factor = bq_per_ml.is_finite() && bq_per_ml > 0.0;
+    if is_factor { Ok(StoredCalibration { bq_per_ml, of_scan }) } else { Err(refused(FormProblem::CalibrationFactor(bq_per_ml))) }
+}
+
+/// Writes the value of 1 count/mm, Bq/mL, with the checksum of the data of its scan.
+///
+/// # Errors
+/// The file is not writable.
+pub fn write(path: &Path, bq_per_ml: f64, of_scan: &str) -> Result<(), IoError> {
+    write_whole(path, format!("version = {VERSION}\nbq_per_ml = {bq_per_ml:?}\nof_scan = {of_scan:?}\n").as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
-    fn it_is_kept_beside_the_scan_and_forgotten() {
+    fn a_calibration_is_a_positive_factor_of_a_known_version() {
         let folder = tempfile::tempdir().unwrap();
-        let scan = folder.path().join("scan.2.hs");
-        assert_eq!(path_beside(&scan), folder.path().join("scan.2.calibration.toml"));
-        assert_eq!(read(&scan).unwrap(), None);
-        for bq_per_ml in [52_300.25, 1e-3, 7.0, 1e21] {
-            write(&scan, Some(bq_per_ml)).unwrap();
-            assert_eq!(read(&scan).unwrap(), Some(bq_per_ml));
-        }
+        let path = path_beside(&folder.path().join("scan.2.hs"));
+        assert_eq!(path, folder.path().join("scan.2.calibration.toml"));
+        write(&path, 7.5, "crc32 00000000").unwrap();
+        let expected = StoredCalibration { bq_per_ml: 7.5, of_scan: Some("crc32 00000000".into()) };
+        assert_eq!(read_stored(&path).unwrap(), expected);
         type IsExpected = fn(&FormProblem) -> bool;
         let cases: [(&str, IsExpected); 4] = [
             ("version = 1\nbq_per_ml = -2.0\n", |problem| matches!(problem, FormProblem::CalibrationFactor(-2.0))),
@@ -92,13 +99,10 @@ mod tests {
             ("version = 1\n", |problem| matches!(problem, FormProblem::Syntax { message, .. } if message.contains("bq_per_ml"))),
         ];
         for (text, is_expected) in cases {
-            fs::write(path_beside(&scan), text).unwrap();
-            let error = read(&scan).unwrap_err();
-            let IoError::Unsupported(path, Unsupported::Calibration(problem)) = &error else { panic!("{error}") };
-            assert!(*path == path_beside(&scan) && is_expected(problem), "{error}");
+            fs::write(&path, text).unwrap();
+            let error = read_file(&path).unwrap_err();
+            let IoError::Unsupported(found, Unsupported::Calibration(problem)) = &error else { panic!("{error}") };
+            assert!(*found == path && is_expected(problem), "{error}");
         }
-        write(&scan, None).unwrap();
-        write(&scan, None).unwrap();
-        assert_eq!(read(&scan).unwrap(), None);
     }
 }

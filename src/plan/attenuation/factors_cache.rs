@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use rayon::prelude::*;
+
 use super::factors::survival;
 use crate::data::{AttenuationMap, Counts, Fingerprint, Michelogram, Notice};
 use crate::io::IoError;
@@ -96,7 +98,8 @@ fn fingerprint(geometry: &ScanGeometry, maps: &[Arc<AttenuationMap>], rays: Rays
     of
 }
 
-/// Returns counts whose factors include the attenuation of maps, read from the cache or projected and stored; notices report which.
+/// Returns counts whose factors include the attenuation of maps, read from the cache or projected and stored; notices report which;
+/// and the correlation of the logarithms of both factors, where the counts have any.
 ///
 /// # Errors
 /// Stopped, too little memory.
@@ -105,14 +108,36 @@ pub fn attenuated(
     counts: Counts,
     maps: Vec<Arc<AttenuationMap>>,
     task: &Task,
-) -> Result<(Counts, Vec<Notice>), AttenuationError> {
+) -> Result<(Counts, Vec<Notice>, Option<f64>), AttenuationError> {
     let geometry = counts.geometry();
     let (found, notices) = cache.find_or_make(&SinogramFactors::new(geometry, &maps, Rays::Auto), DeviceChoice::Cpu, task)?;
     let mut factors = Michelogram::new(Arc::clone(geometry), found.values)?;
+    let mut correlation = None;
     if let Some(known) = &counts.multiplicative {
+        correlation = Some(correlation_of_logarithms(&factors.counts, &known.counts));
         factors.scale_bins(&known.counts);
     }
-    Ok((Counts { multiplicative: Some(factors), attenuation: maps, ..counts }, notices))
+    Ok((Counts { multiplicative: Some(factors), attenuation: maps, ..counts }, notices, correlation))
+}
+
+/// Returns the correlation of the logarithms of two factors over the bins in which both are above 0; 0 if one is constant.
+fn correlation_of_logarithms(a: &[f32], b: &[f32]) -> f64 {
+    /// Bins of one partial sum.
+    const CHUNK: usize = 1 << 16;
+    let sums = |(a, b): (&[f32], &[f32])| {
+        let both = a.iter().zip(b).filter(|(a, b)| **a > 0.0 && **b > 0.0 && a.is_finite() && b.is_finite());
+        both.map(|(a, b)| [f64::from(*a).ln(), f64::from(*b).ln()])
+            .fold([0.0; 6], |sums, [a, b]| added(sums, [1.0, a, b, a * a, b * b, a * b]))
+    };
+    let parts: Vec<[f64; 6]> = a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK)).map(sums).collect();
+    let [num, a, b, aa, bb, ab] = parts.into_iter().fold([0.0; 6], added);
+    let variances = (aa - a * a / num) * (bb - b * b / num);
+    // A constant has a variance of rounding errors only.
+    if variances > 1e-20 * aa * bb { (ab - a * b / num) / variances.sqrt() } else { 0.0 }
+}
+
+fn added(sums: [f64; 6], more: [f64; 6]) -> [f64; 6] {
+    std::array::from_fn(|i| sums[i] + more[i])
 }
 
 #[cfg(test)]
@@ -141,7 +166,7 @@ mod tests {
         task: &Task,
     ) -> Result<(Vec<f32>, Vec<Notice>), AttenuationError> {
         let counts = Counts::new(Michelogram::new(Arc::clone(geometry), vec![1.0; geometry.num_bins()]).unwrap());
-        let (counts, notices) = attenuated(cache, counts, maps.to_vec(), task)?;
+        let (counts, notices, _) = attenuated(cache, counts, maps.to_vec(), task)?;
         Ok((counts.multiplicative.unwrap().counts.to_vec(), notices))
     }
 
@@ -182,6 +207,21 @@ mod tests {
         for other in [turned, narrow] {
             assert!(attenuated_by(&cache, &Arc::new(other), std::slice::from_ref(&water), &stopped).is_err());
         }
+    }
+
+    #[test]
+    fn factors_correlate_with_their_attenuation_and_constants_with_nothing() {
+        let integrals: Vec<f64> = (0..1000).map(|i| f64::from(i % 37) * 0.05).collect();
+        let survival: Vec<f32> = integrals.iter().map(|integral| (-integral).exp() as f32).collect();
+        let waves = |size: f64| -> Vec<f32> { (0..1000).map(|i| (size * (f64::from(i) * 0.7).sin()).exp() as f32).collect() };
+        let with_efficiency: Vec<f32> = survival.iter().zip(waves(0.1)).map(|(a, b)| a * b).collect();
+        let correlation = correlation_of_logarithms(&survival, &with_efficiency);
+        assert!((0.9..1.0).contains(&correlation), "{correlation}");
+        assert!(correlation_of_logarithms(&survival, &waves(0.1)).abs() < 0.2);
+        assert_eq!(correlation_of_logarithms(&survival, &vec![0.7; 1000]), 0.0);
+        assert_eq!(correlation_of_logarithms(&vec![1.0; 1000], &survival), 0.0);
+        let gaps: Vec<f32> = survival.iter().enumerate().map(|(i, a)| if i % 5 == 0 { 0.0 } else { *a }).collect();
+        assert!((correlation_of_logarithms(&survival, &gaps) - 1.0).abs() < 1e-9);
     }
 
     #[test]

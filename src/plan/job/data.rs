@@ -65,12 +65,18 @@ impl Data {
         }
     }
 
+    /// Returns the frame of list-mode data, ms: the requested one, else the frame that was selected at reading; `None` = all events.
+    pub fn frame_ms<'a>(&'a self, requested: Option<&'a Range<u32>>) -> Option<&'a Range<u32>> {
+        let list = self.events()?;
+        requested.or(list.frame_ms.as_ref())
+    }
+
     /// Returns the duration of the scan, or of a frame of list-mode data (ms), s, if they contain it.
     pub fn duration_secs(&self, frame_ms: Option<&Range<u32>>) -> Option<f64> {
         match self {
             Data::Counts(counts) => counts.facts.duration_secs,
             Data::Events { list, .. } => {
-                let ms = match frame_ms {
+                let ms = match self.frame_ms(frame_ms) {
                     Some(frame_ms) => list.frame_time(frame_ms).duration_ms,
                     None => list.time.duration_ms(&list.facts),
                 };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use self::data::Data;
 use self::settings::RunSettings;
 use self::subsets::{SubsetRule, default_num_iterations};
-use crate::data::{FieldAxis, Notice, Study};
+use crate::data::{FieldAxis, FrameTime, Notice, Study};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::algorithms::penalised::{KAPPA, KAPPA_OF_FILE};
@@ -86,13 +86,30 @@ impl Job {
         self
     }
 
+    /// Returns the frame of list-mode data that is reconstructed, ms, selected by the settings or at reading; `None` = all events.
+    pub fn frame_ms(&self) -> Option<&Range<u32>> {
+        self.data().frame_ms(self.settings.frame_ms.as_ref())
+    }
+
+    /// Returns the true limits of the frame that is reconstructed; `None` = all events.
+    pub fn frame_time(&self) -> Option<FrameTime> {
+        Some(self.data().events()?.frame_time(self.frame_ms()?))
+    }
+
     /// Returns the share of the scan's time that the data are of; `None` where that is not known: of a frame of a list without a
     /// duration, and of a list that is still being written.
     pub fn share_of_scan(&self) -> Option<f64> {
-        let Data::Events { list, growing } = self.data() else { return Some(1.0) };
-        let Some(frame_ms) = &self.settings.frame_ms else { return growing.is_none().then_some(1.0) };
+        let (list, growing) = match self.data() {
+            Data::Events { list, growing } => (list, growing),
+            Data::Counts(counts) => return Some(counts.facts.share_of_scan.unwrap_or(1.0)),
+            Data::Pairs(_) | Data::Sweep(_) | Data::Oximetry(_) | Data::Images(_) => return Some(1.0),
+        };
+        if growing.is_some() {
+            return None;
+        }
+        let Some(frame) = self.frame_time() else { return Some(1.0) };
         let whole_ms = Some(list.time.duration_ms(&list.facts)).filter(|ms| *ms > 0)?;
-        Some((list.frame_time(frame_ms).duration_ms as f64 / whole_ms as f64).min(1.0))
+        Some((frame.duration_ms as f64 / whole_ms as f64).min(1.0))
     }
 
     /// Returns the duration of the scan or of the frame that is reconstructed, s, if the data contain it.

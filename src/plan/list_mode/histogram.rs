@@ -12,7 +12,9 @@ use super::randoms::randoms_of_bins;
 use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use super::study::{BlockSplitter, nothing_to_split};
 use super::tof::{share_of_window, tof_bins, tof_notices};
-use crate::data::{Counts, EventHistogram, ListMetadata, Michelogram, Notice, Origin, ScanTime, Study, frame_text, moved_limits};
+use crate::data::{
+    Counts, EventHistogram, ListMetadata, Michelogram, Notice, Origin, ScanFacts, ScanTime, Study, frame_text, moved_limits,
+};
 use crate::io::list_mode::{ListOptions, for_each_piece};
 use crate::io::open_list_mode;
 use crate::plan::device::memory::FreeMemory;
@@ -99,7 +101,12 @@ pub fn histogram(
         None => None,
     };
     let title = path.file_name().unwrap_or_default().to_string_lossy();
-    let measured = Counts { multiplicative, additive, ..Counts::new(prompts.into_michelogram()) };
+    let share_of_scan = settings.frame_ms.as_ref().and_then(|frame_ms| {
+        let whole_ms = Some(time.duration_ms(&facts)).filter(|ms| *ms > 0)?;
+        Some((time.frame(frame_ms, &facts).duration_ms as f64 / whole_ms as f64).min(1.0))
+    });
+    let of_scan = ScanFacts { share_of_scan, ..ScanFacts::default() };
+    let measured = Counts { multiplicative, additive, facts: of_scan, ..Counts::new(prompts.into_michelogram()) };
     let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
     Ok(Study { origin, notices, ..Study::new(title, measured) })
 }

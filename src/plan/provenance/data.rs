@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Counts, CtConversion, EventList, Experiment, FrameTime, Origin, Phase, SeriesImage, Study, Sweep};
 use crate::plan::job::Job;
-use crate::plan::job::settings::RunSettings;
 use crate::text::counted;
 
 /// Data of an image.
@@ -138,19 +137,12 @@ impl DataRecord {
             let experiments = job.settings.experiments.iter().map(ExperimentRecord::from).collect();
             return Self { experiments, ..acquisition.look(|sweep| Self::of_sweep(title, origin, sweep)) };
         }
-        measured.events().map_or_else(|| Self::new(title, origin), |list| Self::of_list(title, origin, list, &job.settings))
+        Self { frame: job.frame_time().as_ref().map(FrameRecord::from), ..Self::new(title, origin) }
     }
 
     /// Returns the number of acquisitions of the image as text: "2 experiments"; `None` for one.
     pub(super) fn experiments_text(&self) -> Option<String> {
         (!self.experiments.is_empty()).then(|| counted(1 + self.experiments.len(), "experiment"))
-    }
-
-    /// Returns the record of list-mode data, or of a frame of them.
-    fn of_list(title: &str, origin: &Origin, list: &EventList, settings: &RunSettings) -> Self {
-        let frame_ms = settings.frame_ms.as_ref().or(list.frame_ms.as_ref());
-        let frame = frame_ms.map(|frame_ms| FrameRecord::from(&list.frame_time(frame_ms)));
-        Self { frame, ..Self::new(title, origin) }
     }
 
     /// Returns the record of a sweep.

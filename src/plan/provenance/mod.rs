@@ -26,7 +26,7 @@ use crate::data::{
 };
 use crate::io::dicom::{ANONYMOUS_START, SeriesContext};
 pub use crate::io::provenance::ImageRecord;
-use crate::io::{self, ImageDescription, IoError};
+use crate::io::{self, ImageDescription, IoError, OutputLock};
 use crate::operator::Accumulation;
 use crate::plan::job::settings::TofSettings;
 use crate::plan::projector::settings::ProjectorChoice;
@@ -520,6 +520,8 @@ impl Provenance {
     /// # Errors
     /// As [`Provenance::write_image`].
     pub fn write_image_in(&self, path: &Path, volume: &Volume, context: &SeriesContext) -> Result<Option<Notice>, IoError> {
+        // Image and record are of one process.
+        let _lock = OutputLock::wait(path)?;
         io::write_described_volume(path, volume, &self.image_description(), context)?;
         Ok(self.write_beside(path))
     }
@@ -546,6 +548,7 @@ impl Provenance {
         context: &SeriesContext,
         requested: &str,
     ) -> Result<(Self, Option<Notice>), IoError> {
+        let _lock = OutputLock::wait(path)?;
         io::write_described_volume(path, volume, &self.image_description(), context)?;
         let sealed = self.sealed(path, requested)?;
         let notice = sealed.write_beside(path);

@@ -149,6 +149,10 @@ impl Job {
             return Err(SetupProblem::Iterations);
         }
         settings.num_subsets = settings.subsets_in_use();
+        if let (Some(replicates), Some(_)) = (&mut settings.replicates, self.frame_ms()) {
+            // (A duration of the settings is that of the whole scan.)
+            replicates.scan_secs = None;
+        }
         settings.replicates =
             settings.replicates.map(|replicates| replicates.checked(algorithm, self.data(), self.duration_secs())).transpose()?;
         if let Some(grid) = self.data().images().and_then(|series| series.grid()) {

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::error::RemoteError;
 use crate::data::{
     Attenuation, AttenuationMap, CountRates, Counts, CtConversion, EventList, EventNumbers, ListMetadata, ListSampling,
-    Michelogram, Notice, Origin, OxygenSeries, Projection, ReferenceSpectrum, ScanTime, Study, Sweep, SweepKind, TofMeasurement,
-    Volume,
+    Michelogram, Notice, Origin, OxygenSeries, Projection, ReferenceSpectrum, ScanFacts, ScanTime, Study, Sweep, SweepKind,
+    TofMeasurement, Volume,
 };
 use crate::geometry::{Grid, LENGTHS_MM};
+use crate::io::calibration_beside;
 use crate::operator::Accumulation;
 use crate::plan::{Acquisition, Data, Job, Rays, RunSettings, StartInfo, StudyFiles, SubsetRule, Traits};
 use crate::recon::Estimate;
@@ -156,12 +157,16 @@ pub struct StudyMetadata {
 /// Metadata of the data of a study.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum DataMetadata {
-    /// Projection data: presence of factors and background, total, and the bound on subsets.
+    /// Projection data: presence of factors and background, total, the bound on subsets, duration (s) and share of the scan, and the
+    /// calibration of its folder (Bq/mL of 1 count/mm).
     Counts {
         geometry: Box<ScanGeometry>,
         corrections: [bool; 2],
         total: f64,
         subset_rule: SubsetRule,
+        duration_secs: Option<f64>,
+        share_of_scan: Option<f64>,
+        calibration: Option<f64>,
     },
     Events(Box<ListModeMetadata>),
     /// Complete sweep.
@@ -208,6 +213,8 @@ pub struct RemoteStudy {
     pub files: StudyFiles,
     /// Total of projection data, and the bound on their subsets.
     pub counted: Option<(f64, SubsetRule)>,
+    /// Calibration in the folder of projection data, Bq/mL of 1 count/mm.
+    pub calibration: Option<f64>,
 }
 
 impl StudyMetadata {
@@ -215,10 +222,17 @@ impl StudyMetadata {
     pub fn of(study: &Study<Data>, files: StudyFiles) -> Option<Self> {
         let measured = match &study.measured {
             Data::Counts(counts) => {
-                let Counts { prompts, multiplicative, additive, .. } = counts;
-                let corrections = [multiplicative.is_some(), additive.is_some()];
-                let geometry = Box::new((*prompts.geometry).clone());
-                DataMetadata::Counts { geometry, corrections, total: prompts.total(), subset_rule: SubsetRule::of_counts(counts) }
+                let Counts { prompts, multiplicative, additive, facts, .. } = counts;
+                let ScanFacts { duration_secs, share_of_scan, .. } = *facts;
+                DataMetadata::Counts {
+                    geometry: Box::new((*prompts.geometry).clone()),
+                    corrections: [multiplicative.is_some(), additive.is_some()],
+                    total: prompts.total(),
+                    subset_rule: SubsetRule::of_counts(counts),
+                    duration_secs,
+                    share_of_scan,
+                    calibration: None,
+                }
             }
             Data::Events { list, .. } => DataMetadata::Events(Box::new(ListModeMetadata::of(list))),
             Data::Sweep(acquisition) => DataMetadata::Sweep(Box::new(acquisition.snapshot())),
@@ -227,6 +241,17 @@ impl StudyMetadata {
         };
         let Study { title, origin, notices, .. } = study;
         Some(Self { id: 0, title: title.clone(), origin: origin.clone(), notices: notices.clone(), measured, files })
+    }
+
+    /// Returns the metadata of projection data with the calibration in the folder of their files, or a notice why it is not used.
+    pub fn with_calibration(mut self) -> Self {
+        if let DataMetadata::Counts { calibration, .. } = &mut self.measured {
+            match calibration_beside(self.files.measured()) {
+                Ok(found) => *calibration = found,
+                Err(error) => self.notices.push(Notice::warning(error.to_string())),
+            }
+        }
+        self
     }
 
     /// Returns the metadata with the number of the study.
@@ -245,12 +270,20 @@ impl StudyMetadata {
     /// Invalid metadata, as a sentence.
     pub fn study(self) -> Result<RemoteStudy, String> {
         let Self { id, title, origin, notices, measured, files } = self;
+        let mut of_folder = None;
         let (data, counted) = match measured {
-            DataMetadata::Counts { geometry, corrections, total, subset_rule } => {
+            DataMetadata::Counts { geometry, corrections, total, subset_rule, duration_secs, share_of_scan, calibration } => {
+                if [duration_secs, share_of_scan, calibration].iter().flatten().any(|value| !(value.is_finite() && *value > 0.0))
+                {
+                    return Err("invalid duration, share of the scan or calibration".into());
+                }
+                of_folder = calibration;
+                let facts = ScanFacts { duration_secs, share_of_scan, ..ScanFacts::default() };
                 let geometry = Arc::new(geometry.validate().map_err(|error| error.to_string())?);
                 let part = || Michelogram::elsewhere(geometry.clone());
                 let [multiplicative, additive] = corrections.map(|is_present| is_present.then(part));
-                (Data::Counts(Counts { multiplicative, additive, ..Counts::new(part()) }), Some((total, subset_rule)))
+                let counts = Counts { multiplicative, additive, facts, ..Counts::new(part()) };
+                (Data::Counts(counts), Some((total, subset_rule)))
             }
             DataMetadata::Events(head) => (Data::from(head.list()?), None),
             DataMetadata::Sweep(sweep) => {
@@ -268,7 +301,7 @@ impl StudyMetadata {
         };
         let study = Study { origin, notices, remote_id: Some(id), ..Study::new(title, data) };
         let files = files.of_kind(study.measured.kind());
-        Ok(RemoteStudy { study, files, counted })
+        Ok(RemoteStudy { study, files, counted, calibration: of_folder })
     }
 }
 

@@ -37,7 +37,8 @@ impl ServerSession {
                 return Err("stopped: another study was opened, or this one closed".into());
             }
             let metadata = StudyMetadata::of(&read, files)
-                .ok_or_else(|| format!("{} are not reconstructed remotely", read.measured.kind().plural()))?;
+                .ok_or_else(|| format!("{} are not reconstructed remotely", read.measured.kind().plural()))?
+                .with_calibration();
             check_size(&metadata)?;
             self.studies.opened(study, Arc::new(read));
             Ok(Box::new(metadata))

@@ -262,15 +262,22 @@ impl StudyState {
     /// Sets the calibration, Bq/mL per count/mm, and stores it next to a local scan file. Returns a failure of this.
     pub fn calibrate(&mut self, bq_per_ml: Option<f64>) -> Option<Notice> {
         self.calibration.bq_per_ml = bq_per_ml;
-        let files = self.local_scan_files()?;
-        let error = io::calibration::write(&files.measured, bq_per_ml).err()?;
+        let Some(files) = self.local_scan_files() else {
+            let is_remote = self.open.as_ref().and_then(OpenStudy::counts).is_some_and(|open| open.counts.prompts.is_remote());
+            return is_remote
+                .then(|| Notice::info("the calibration holds until the window is closed: the scan is on the server"));
+        };
+        let error = io::store_calibration(&files.measured, bq_per_ml).err()?;
         Some(Notice::warning(format!("the calibration holds until the window is closed: {error}")))
     }
 
-    /// Reads the calibration that is stored next to a local scan file. Returns a failure of this.
+    /// Reads the calibration that is stored next to a scan file, local or on the server. Returns a failure of this.
     pub fn read_calibration(&mut self) -> Option<Notice> {
-        let files = self.local_scan_files();
-        let stored = files.map_or(Ok(None), |files| io::calibration::read(&files.measured));
+        let of_server = self.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.calibration_of_server);
+        let stored = match self.local_scan_files() {
+            Some(files) => io::calibration_beside(&files.measured),
+            None => Ok(of_server),
+        };
         self.calibration.bq_per_ml = stored.as_ref().ok().copied().flatten();
         stored.err().map(|error| Notice::warning(error.to_string()))
     }

@@ -195,8 +195,11 @@ impl App {
                 self.study.list().into_iter().for_each(|open| rates_ui(open, &frames_ms, ui));
             }
             BottomTab::Activity => {
-                let facts = self.study.list().map(|open| &*open.list.facts);
-                let duration_secs = facts.and_then(|facts| facts.duration_ms).map(|ms| ms as f64 / 1e3);
+                let list = self.study.list().map(|open| &open.list);
+                let facts = list.map(|list| &*list.facts);
+                // The duration by which the calibration of a frame is divided, too.
+                let duration_ms = list.map(|list| list.time.duration_ms(&list.facts)).filter(|ms| *ms > 0);
+                let duration_secs = duration_ms.map(|ms| ms as f64 / 1e3);
                 let bq_per_ml = self.study.calibration.bq_per_ml.zip(duration_secs).map(|(factor, secs)| factor * secs);
                 let view = ActivityView { series: self.frames(), rois: &self.rois.document.rois, facts, bq_per_ml };
                 summed(actions, Action::Plot, |actions| activity_ui(&view, ui, actions));

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tomoscope::data::{Counts, Michelogram, Study};
-use tomoscope::plan::{Data, StudyFiles};
+use tomoscope::io::{calibration_beside, store_calibration, write_projections};
+use tomoscope::plan::{Cache, Data, StudyFiles};
 use tomoscope::remote::{Connection, Remote};
 use tomoscope::scanner::find;
 use tomoscope::session::{EndReason, EventKind, Setup};
@@ -159,4 +160,33 @@ fn no_image_comes_under_the_title_of_another_study() {
     let counted: Vec<u64> = counted.into_iter().map(AtomicU64::into_inner).collect();
     assert_eq!(counted.iter().sum::<u64>(), 1000);
     assert!(counted.iter().all(|num| *num > 5), "all orders were tried: {counted:?}");
+}
+
+/// The calibration of the scan's folder comes with the study; that of another scan is refused with a notice.
+#[test]
+fn the_calibration_of_the_folder_is_sent_with_the_study() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scan.hs");
+    let geometry = Arc::new(find("small").unwrap().geometry.clone());
+    let write = |value: f32| {
+        let counts = vec![value; geometry.num_bins()];
+        write_projections(&path, &Michelogram::new(Arc::clone(&geometry), counts).unwrap()).unwrap();
+    };
+    write(1.0);
+    let open = |files: &StudyFiles, task: &Task| files.read(&Cache::nowhere(), task).map_err(|error| error.to_string());
+    let there = RemoteSession::opening(Arc::new(open), || scripted(|_| Script::new(1)), Box::new(|line| line));
+    let read = || there.remote.open(&file(path.to_str().unwrap()), &Task::new()).unwrap().study().unwrap();
+    assert_eq!(read().calibration, None);
+    store_calibration(&path, Some(52_300.25)).unwrap();
+    let remote = read();
+    assert_eq!(remote.calibration, calibration_beside(&path).unwrap());
+    assert!(remote.calibration == Some(52_300.25) && remote.study.notices.is_empty(), "{:?}", remote.study.notices);
+    write(2.0);
+    let remote = read();
+    assert_eq!(remote.calibration, None);
+    assert!(
+        remote.study.notices.iter().any(|notice| notice.text.contains("belongs to another scan")),
+        "{:?}",
+        remote.study.notices
+    );
 }

@@ -12,8 +12,8 @@ use crate::cli::reconstruct::options::ReconstructOptions;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::notices;
 use crate::data::{
-    Attenuation, DecayReference, ListMetadata, Notice, Nuclide, PetImage, PetScan, PetValues, ScanFacts, Sourced, Unit,
-    ValueScale, mean_decay,
+    Attenuation, DecayReference, FrameTime, ListMetadata, Notice, Nuclide, PetImage, PetScan, PetValues, ScanFacts, Sourced,
+    Unit, ValueScale, mean_decay,
 };
 use crate::io::{FileKind, check_image_unit};
 use crate::measure::{NoSuv, SuvDefinition, suv_factor};
@@ -156,10 +156,12 @@ fn limits_secs(job: &Job, duration_secs: Option<f64>) -> Option<[f64; 2]> {
     let whole = duration_secs.map(|secs| [0.0, secs]);
     let scan_ms = list.time.extent_ms(&list.facts);
     let secs = |ms: u64| ms.saturating_sub(scan_ms.start) as f64 / 1e3;
-    match &job.settings.frame_ms {
-        Some(frame_ms) => {
-            let limits_ms = list.frame_time(frame_ms).limits_ms;
-            Some([limits_ms.start, limits_ms.end].map(|ms| secs(ms.into())))
+    match job.frame_time() {
+        Some(FrameTime { limits_ms, .. }) => {
+            // A frame beyond the end of the list ends with it.
+            let end_ms = u64::from(limits_ms.end);
+            let end_ms = if scan_ms.is_empty() { end_ms } else { end_ms.min(scan_ms.end) };
+            Some([secs(limits_ms.start.into()), secs(end_ms)])
         }
         None => whole.or_else(|| (!scan_ms.is_empty()).then(|| [0.0, secs(scan_ms.end)])),
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::factors::width_mm;
 use super::header::{Header, Layout, Tof};
 use crate::data::{Events, ListMetadata};
-use crate::io::bytes::PendingFile;
+use crate::io::bytes::{OutputLock, PendingFile};
 use crate::io::error::{IoError, Mismatch, Unsupported};
 use crate::scanner::{Crystal, Cylinder, Detectors};
 
@@ -102,6 +102,7 @@ impl Writer {
     /// A write fails, or another scanner's table has its name; existing files then remain.
     pub fn finish(self) -> Result<(), IoError> {
         let path = &self.header.path;
+        let _lock = OutputLock::wait(path)?;
         let table = write_table(path, &self.header.scanner, &self.facts.detectors)?;
         let header = PendingFile::create(path)?;
         let text = text(&self.header);

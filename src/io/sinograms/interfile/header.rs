@@ -19,13 +19,25 @@ const MAX_COUNT: u64 = i32::MAX as u64;
 /// Name of the comment line that ties the data file to the header; other programs skip comments.
 pub const CHECKSUM: &str = "tomoscope data checksum";
 
+/// Key of a correction with the checksum of the data of its scan.
+pub const OF_SCAN: &str = "tomoscope checksum of the corrected data";
+
+/// Key of a correction with its contents.
+pub const CONTENTS: &str = "tomoscope correction contains";
+
+/// Key of a scan with the share of its time in that of the whole scan.
+pub const SHARE: &str = "tomoscope share of the scan";
+
+/// Beginning of the program's own keys.
+const OWN: &str = "tomoscope ";
+
 /// A parsed header.
 pub struct Header {
     /// The header's own path.
     pub path: PathBuf,
     entries: Vec<Entry>,
-    /// The data file's checksum, if the header has it.
-    checksum: Option<String>,
+    /// The program's own entries, in comments.
+    own: Vec<Entry>,
 }
 
 struct Entry {
@@ -60,8 +72,13 @@ impl Header {
         }
         let entries = lines.filter_map(split_line).take_while(|entry| entry.key != "end of interfile").collect();
         let comments = text.lines().filter_map(|line| line.trim_start().strip_prefix(';'));
-        let checksum = comments.filter_map(split_line).find(|entry| entry.key == CHECKSUM).map(|entry| entry.value);
-        Ok(Self { path: path.to_owned(), entries, checksum })
+        let own = comments.filter_map(split_line).filter(|entry| entry.key.starts_with(OWN)).collect();
+        Ok(Self { path: path.to_owned(), entries, own })
+    }
+
+    /// Returns the value of a key of the program's own.
+    pub fn own(&self, key: &str) -> Option<&str> {
+        self.own.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str())
     }
 
     /// Returns the value of `key[index]`, or of `key` without an index; the last one counts. An empty value is none.
@@ -323,7 +340,7 @@ impl DataSource {
                 found - expected
             )));
         }
-        header.checksum.as_ref().map_or(Ok(()), |recorded| check_pair(&header.path, &self.path, expected, recorded))
+        header.own(CHECKSUM).map_or(Ok(()), |recorded| check_pair(&header.path, &self.path, expected, recorded))
     }
 }
 

@@ -182,7 +182,7 @@ mod tests {
             },
         );
         // Killed between the two.
-        let PendingPair { header: new, data: unborn } = pair.unwrap();
+        let PendingPair { header: new, data: unborn, .. } = pair.unwrap();
         new.commit().unwrap();
         drop(unborn);
         let error = read_image(&header).unwrap_err();

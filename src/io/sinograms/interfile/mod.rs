@@ -12,7 +12,8 @@
 //!   −⌊n/2⌋ voxels; in z it is the shift of the middle plane, (nz − 1)/2, from the scanner's centre, by default 0.
 //!
 //! Ours begin with a comment line `; tomoscope data checksum := crc32 …` (of the data file's bytes as far as the header describes
-//! them): a header and data that were not written together are refused. Files without it are read as they are.
+//! them): a header and data that were not written together are refused. Files without it are read as they are. Further comments name
+//! the contents of a correction, the checksum of its scan, and the share of a frame in the time of its scan.
 //!
 //! Coordinates are the scanner's, for any position of the patient: STIR turns them only for patient coordinates.
 
@@ -25,7 +26,7 @@ pub(super) mod scanner;
 mod tof;
 
 pub use image::{read_image, write_image};
-pub use projections::{read_geometry, read_projections, write_projections};
+pub use projections::{OwnFacts, read_geometry, read_own_facts, read_projections, write_projections};
 
 use std::path::{Path, PathBuf};
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::header::{CHECKSUM, DataSource, Header};
+use super::header::{CHECKSUM, CONTENTS, DataSource, Header, OF_SCAN, SHARE};
 use super::layout::{AxisOrder, Layout};
 use super::scan_facts::scan_facts;
 use super::scanner;
 use super::tof;
-use crate::data::{Michelogram, Notice, ScanFacts, TofValues};
+use crate::data::{CorrectionContent, Michelogram, Notice, ScanFacts, TofValues};
 use crate::io::bytes::{BlockReader, Checksum, PendingPair, write_f32_le, zeroed};
 use crate::io::error::IoError;
 use crate::scanner::{InPlane, ScanGeometry, Segment};
@@ -54,7 +54,8 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, ScanFacts, Vec<Noti
     );
     source.check(&header, geometry.num_bins() * num_tof, &what, &mut notices)?;
     header.patient_position(&mut notices);
-    let facts = scan_facts(&header, &mut notices);
+    let share_of_scan = header.own(SHARE).and_then(|text| text.parse().ok()).filter(|share| *share > 0.0 && *share <= 1.0);
+    let facts = ScanFacts { share_of_scan, ..scan_facts(&header, &mut notices) };
     let segments = file_segments(&layout, &geometry, &sorted_index);
     let data = match layout.tof {
         None => {
@@ -217,12 +218,34 @@ fn scatter_planes(
     }
 }
 
+/// Facts of projection data in keys of the program's own, comments for other programs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnFacts {
+    /// Checksum of the data of the scan of a correction, as text.
+    pub of_scan: Option<String>,
+    /// Contents of a correction; `None` = unknown.
+    pub contents: Option<Vec<CorrectionContent>>,
+    /// Share of the time of a frame in that of its whole scan; `None` = 1.
+    pub share_of_scan: Option<f64>,
+}
+
+/// Returns the facts of the program's own in a header, and the checksum of its data, if it has them.
+///
+/// # Errors
+/// The header does not read.
+pub fn read_own_facts(path: &Path) -> Result<(OwnFacts, Option<String>), IoError> {
+    let header = Header::read(path)?;
+    let of_scan = header.own(OF_SCAN).map(str::to_owned);
+    let contents = header.own(CONTENTS).map(|text| text.split(',').filter_map(|word| word.trim().parse().ok()).collect());
+    Ok((OwnFacts { of_scan, contents, share_of_scan: None }, header.own(CHECKSUM).map(str::to_owned)))
+}
+
 /// Writes projection data as STIR does: `path` is the header (`.hs`), the data file has the ending `.s` and contains viewgrams of
 /// little-endian 32-bit floats.
 ///
 /// # Errors
 /// A failed write; existing files then remain.
-pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError> {
+pub fn write_projections(path: &Path, data: &Michelogram, own: &OwnFacts) -> Result<(), IoError> {
     let data_path = path.with_extension("s");
     let data_name = super::data_file_name(path, &data_path)?;
     PendingPair::write(
@@ -233,9 +256,22 @@ pub fn write_projections(path: &Path, data: &Michelogram) -> Result<(), IoError>
                 (0..bins.num).try_for_each(|tof| write_counts(writer, &data.geometry, &of_bin(data, values, [tof, bins.num])))
             }
         },
-        |writer, checksum| write_header(writer, data, &data_name, checksum),
+        |writer, checksum| write_header(writer, data, &data_name, &own_lines(own, checksum)),
     )?
     .commit()
+}
+
+/// Returns the comment lines of a header with the checksum of its data and the facts.
+fn own_lines(own: &OwnFacts, checksum: Checksum) -> String {
+    let contents = own.contents.as_ref().map(|contents| {
+        let words: Vec<String> = contents.iter().map(CorrectionContent::to_string).collect();
+        words.join(", ")
+    });
+    let of_scan = own.of_scan.clone();
+    let share = own.share_of_scan.map(|share| share.to_string());
+    let further = [(OF_SCAN, of_scan), (CONTENTS, contents), (SHARE, share)];
+    let further = further.into_iter().filter_map(|(key, value)| Some(format!("; {key} := {}\n", value?)));
+    std::iter::once(format!("; {CHECKSUM} := {checksum}\n")).chain(further).collect()
 }
 
 /// Returns the values of one time-of-flight bin in a michelogram's order.
@@ -268,7 +304,7 @@ fn write_counts(writer: &mut dyn Write, geometry: &ScanGeometry, counts: &[f32])
     Ok(())
 }
 
-fn write_header(w: &mut dyn Write, data: &Michelogram, data_name: &str, checksum: Checksum) -> io::Result<()> {
+fn write_header(w: &mut dyn Write, data: &Michelogram, data_name: &str, own_lines: &str) -> io::Result<()> {
     let geometry = &data.geometry;
     let [tof_axis, tof_of_scanner] = data.tof.as_ref().map_or_else(Default::default, |tof| tof::header_lines(&tof.bins));
     // (A backslash at the end of a line would draw the next one to it.)
@@ -279,7 +315,7 @@ fn write_header(w: &mut dyn Write, data: &Michelogram, data_name: &str, checksum
         InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => ("{arc correction}", bin_mm),
         InPlane::Detectors | InPlane::DetectorPairs => ("{None}", geometry.central_bin_mm()),
     };
-    writeln!(w, "!INTERFILE  :=\n; {CHECKSUM} := {checksum}\n!imaging modality := PT")?;
+    writeln!(w, "!INTERFILE  :=\n{own_lines}!imaging modality := PT")?;
     writeln!(w, "name of data file := {data_name}\noriginating system := {scanner}")?;
     writeln!(w, "!version of keys := STIR6.0\n!GENERAL DATA :=\n!GENERAL IMAGE DATA :=\n!type of data := PET")?;
     writeln!(w, "patient orientation := head_in\npatient rotation := supine\nimagedata byte order := LITTLEENDIAN")?;

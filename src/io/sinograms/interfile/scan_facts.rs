@@ -35,6 +35,7 @@ pub fn scan_facts(header: &Header, notices: &mut Vec<Notice>) -> ScanFacts {
         isotope,
         half_life_secs,
         coincidence_window_ps: keys.positive(&WINDOW_KEYS, "a number of ns above 0").map(|ns| 1e3 * ns),
+        share_of_scan: None,
     }
 }
 

@@ -60,6 +60,8 @@ pub struct OpenCounts {
     pub subset_rule: SubsetRule,
     /// Their files; `None` for a simulation.
     pub files: Option<ScanFiles>,
+    /// Calibration in the folder of a scan on a server, Bq/mL of 1 count/mm.
+    pub calibration_of_server: Option<f64>,
     /// Tubes of response, if any.
     pub tubes: Option<Box<OpenTubes>>,
 }
@@ -67,7 +69,7 @@ pub struct OpenCounts {
 impl OpenCounts {
     fn new(counts: Counts, files: Option<ScanFiles>) -> Self {
         let (total, subset_rule) = (counts.prompts.total(), SubsetRule::of_counts(&counts));
-        Self { counts, total, subset_rule, files, tubes: None }
+        Self { counts, total, subset_rule, files, calibration_of_server: None, tubes: None }
     }
 
     /// Returns the scanner whose tubes of response can be simulated for them.
@@ -114,10 +116,11 @@ impl OpenStudy {
     }
 
     /// Returns an open study with its counts and events on the server.
-    pub fn remote(RemoteStudy { study, files, counted }: RemoteStudy) -> Self {
+    pub fn remote(RemoteStudy { study, files, counted, calibration }: RemoteStudy) -> Self {
         let mut open = Self::new(study, Some(files));
         if let (Some(open), Some(counted)) = (open.counts_mut(), counted) {
             (open.total, open.subset_rule) = counted;
+            open.calibration_of_server = calibration;
         }
         open
     }
