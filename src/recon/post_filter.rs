@@ -4,11 +4,8 @@
 //! σ = FWHM / (2 √(2 ln 2)), cut off at 4 σ; both sums run over voxels inside the image, so that a uniform image
 //! stays uniform up to its faces.
 
-use std::sync::Arc;
-
 use rayon::prelude::*;
 
-use crate::algebra::{AlongAxis, Band, Varies, VoxelMap, VoxelPlaces};
 use crate::data::Volume;
 
 /// Reach of the kernel in standard deviations.
@@ -39,28 +36,6 @@ pub fn gaussian_filter(volume: &Volume, fwhm_mm: f64) -> Volume {
         });
     }
     filtered
-}
-
-/// Returns maps along x, y and z that one after the other are [`gaussian_filter`] of images in arrays, also of values outside the field of
-/// view. The width is above 0.
-pub(super) fn gaussian_maps(places: VoxelPlaces, voxel_mm: [f64; 3], fwhm_mm: f64) -> [VoxelMap; 3] {
-    let places = Arc::new(places);
-    let sigma_mm = fwhm_mm / (2.0 * (2.0 * 2f64.ln()).sqrt());
-    [0, 1, 2].map(|axis| {
-        let (kernel, num) = (half_kernel(sigma_mm / voxel_mm[axis]), places.size[axis]);
-        let (reach, width) = (kernel.len() as i32 - 1, 2 * kernel.len() - 1);
-        let first: Vec<i32> = (0..num as i32).map(|at| at - reach).collect();
-        let weights = first.iter().flat_map(|first| {
-            let weight = |k: usize| {
-                let is_inside = usize::try_from(first + k as i32).is_ok_and(|input| input < num);
-                if is_inside { f64::from(kernel[k.abs_diff(reach as usize)]) } else { 0.0 }
-            };
-            let sum: f64 = (0..width).map(weight).sum();
-            (0..width).map(|k| (weight(k) / sum) as f32).collect::<Vec<_>>()
-        });
-        let band = Band { width, weights: weights.collect(), first, varies: Varies::AlongIt };
-        VoxelMap::AlongAxis(AlongAxis { axis, from: Arc::clone(&places), to: Arc::clone(&places), band, is_masked: false })
-    })
 }
 
 /// g_0, g_1, … of a Gaussian whose σ is given in voxels.

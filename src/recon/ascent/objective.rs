@@ -516,6 +516,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
     }
 
     /// Returns the largest value of the start image.
+    #[cfg(test)]
     pub fn largest(&self) -> f64 {
         self.largest
     }
