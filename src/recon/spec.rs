@@ -34,9 +34,9 @@ impl AlgorithmSpec {
         match self {
             AlgorithmSpec::Em { .. } => 0,
             AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), .. } => {
-                19 + settings.num_parts(num_subsets) as i64 - num_subsets as i64
+                20 + settings.num_parts(num_subsets) as i64 - num_subsets as i64
             }
-            AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(_), .. } => 19,
+            AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(_), .. } => 20,
         }
     }
 
