@@ -40,7 +40,7 @@ fn every_iteration_is_measured_after_every_filter_and_the_best_setting_recommend
     assert_eq!((&recommended["iteration"], &recommended["post_filter_mm"]), (&best["iteration"], &best["post_filter_mm"]));
     assert!(complying.len() < settings.len() && complying.iter().all(|s| s["num_outside"] == 0 && s["fails"].is_null()));
     let failing = settings.iter().find(|s| s["complies"] == false).unwrap();
-    assert!(failing["fails"].as_str().unwrap().contains(" mm, ") && failing["largest_deviation"].as_f64().unwrap() > 1.0);
+    assert!(failing["fails"].as_str().unwrap().contains(" mm is ") && failing["largest_deviation"].as_f64().unwrap() > 1.0);
     let sentence = earl["sentence"].as_str().unwrap();
     assert!(text.trim_end().ends_with(sentence), "{text}");
     let of = format!("EARL 18F-1: {} of 9 settings comply. Recommended: iteration {} with", complying.len(), best["iteration"]);

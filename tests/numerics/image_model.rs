@@ -124,7 +124,7 @@ fn the_ripple_of_resampled_slices_is_that_of_a_reconstruction() {
     for (dz, nz) in [(2.0, 19), (4.1, 9), (2.9, 13)] {
         let grid = Grid::centred([47, 47, nz], [3.0, 3.0, dz]).unwrap();
         let inner = inner_grid(&geometry, &grid).unwrap();
-        let expected = axial_ripple(&geometry, [&grid, &inner], (2.5 / dz).ceil() as usize);
+        let expected = axial_ripple([&grid, &inner]);
         let settings = RunSettings {
             num_iterations: 20,
             num_subsets: 1,
@@ -145,7 +145,7 @@ fn the_ripple_of_resampled_slices_is_that_of_a_reconstruction() {
         };
         let found = (0..nz).map(|z| (mean(z) / mean(nz / 2) - 1.0).abs()).fold(0.0, f64::max);
         println!("{nz} slices of {dz} mm: {:.1} % of a reconstruction, {:.1} % expected", 100.0 * found, 100.0 * expected);
-        assert!((found - expected).abs() < 0.01 + 0.2 * expected, "{nz} slices of {dz} mm: {found} {expected}");
+        assert!((found - expected).abs() < 0.01 + 0.3 * expected, "{nz} slices of {dz} mm: {found} {expected}");
     }
 }
 

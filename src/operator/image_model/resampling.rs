@@ -38,42 +38,35 @@ pub fn resampling_fwhm_mm(inner_mm: f64) -> f64 {
 /// Iterations after which [`axial_ripple`] looks at the slices.
 const RIPPLE_ITERATIONS: usize = 20;
 
-/// Returns the largest deviation of a slice from 1 in the image of an object of 1 that is longer than the image, from the direct
-/// planes with `num_rays` rays along the axis: MLEM in one dimension. A slice of the projector that is partly outside of the image
-/// lowers what lines at the end of the image expect, and the outer slices make up for it.
-pub fn axial_ripple(geometry: &ScanGeometry, [outer, inner]: [&Grid; 2], num_rays: usize) -> f64 {
-    let Some(direct) = geometry.segments.iter().find(|segment| segment.mean_ring_difference() == 0.0) else { return 0.0 };
-    let step_mm = geometry.axial_sampling_mm(direct) / num_rays as f64;
-    let middles = geometry.planes().into_iter().filter(|plane| plane.z_start_mm == plane.z_end_mm).map(|plane| plane.z_start_mm);
-    let rays = middles.flat_map(|z| (0..num_rays).map(move |ray| z + (ray as f64 - 0.5 * (num_rays as f64 - 1.0)) * step_mm));
-    let (rows, [low, high]) = (overlaps([outer, inner]), outer.extent_mm(2));
-    let lines: Vec<Vec<(usize, f64)>> = rays.filter(|z| *z > low && *z < high).map(|z| line(&rows, inner, z)).collect();
-    let mut sensitivity = vec![0.0; outer.size[2]];
-    lines.iter().flatten().for_each(|(slice, part)| sensitivity[*slice] += part);
-    let mut image = vec![1.0; outer.size[2]];
-    for _ in 0..RIPPLE_ITERATIONS {
-        let mut back = vec![0.0; image.len()];
-        for line in &lines {
-            let expected: f64 = line.iter().map(|(slice, part)| part * image[*slice]).sum();
-            line.iter().for_each(|(slice, part)| back[*slice] += part / expected.max(f64::MIN_POSITIVE));
-        }
-        let factors = back.iter().zip(&sensitivity).map(|(back, sensitivity)| back / sensitivity.max(f64::MIN_POSITIVE));
-        image.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
+/// Returns the largest deviation of a slice from 1 in the image of an object of 1 that is longer than the image: MLEM in one
+/// dimension, with lines at all heights inside the image. A slice of the projector that is partly outside of the image lowers what
+/// lines at the end of the image expect, and the outer slices make up for it.
+pub fn axial_ripple([outer, inner]: [&Grid; 2]) -> f64 {
+    let num = outer.size[2];
+    let is_inside = |slice: i32| usize::try_from(slice).ok().filter(|slice| *slice < num);
+    // For each slice of the projector its part inside the image, which is that of the lines through it, and the image's slices.
+    let lines: Vec<(f64, Vec<(usize, f64)>)> = overlaps([outer, inner])
+        .into_iter()
+        .map(|(first, weights)| {
+            let slices = weights.into_iter().zip(first..);
+            let seen: Vec<(usize, f64)> = slices.filter_map(|(weight, slice)| Some((is_inside(slice)?, weight))).collect();
+            (seen.iter().map(|(_, weight)| weight).sum(), seen)
+        })
+        .collect();
+    let mut sensitivity = vec![0.0; num];
+    for (part, seen) in &lines {
+        seen.iter().for_each(|(slice, weight)| sensitivity[*slice] += part * weight);
     }
-    let seen = image.iter().zip(&sensitivity).filter(|(_, sensitivity)| **sensitivity > 0.0);
-    seen.map(|(value, _)| (value - 1.0).abs()).fold(0.0, f64::max)
-}
-
-/// Returns the parts of the image's slices in a line that stays at a height; on a face it is half in each of two slices.
-fn line(rows: &[(i32, Vec<f64>)], inner: &Grid, z_mm: f64) -> Vec<(usize, f64)> {
-    let at = (z_mm - inner.extent_mm(2)[0]) / inner.voxel_mm[2];
-    let face = at.round();
-    let slices = if (at - face).abs() < 1e-6 { vec![(face - 1.0, 0.5), (face, 0.5)] } else { vec![(at.floor(), 1.0)] };
-    let row = |(slice, part): (f64, f64)| {
-        let (first, weights) = rows.get(slice as usize).filter(|_| slice >= 0.0)?;
-        Some(weights.iter().enumerate().map(move |(k, weight)| ((first + k as i32) as usize, part * weight)))
-    };
-    slices.into_iter().filter_map(row).flatten().filter(|(_, part)| *part > 0.0).collect()
+    let mut image = vec![1.0; num];
+    for _ in 0..RIPPLE_ITERATIONS {
+        let mut back = vec![0.0; num];
+        for (part, seen) in lines.iter().filter(|(part, _)| *part > 0.0) {
+            let expected: f64 = seen.iter().map(|(slice, weight)| weight * image[*slice]).sum();
+            seen.iter().for_each(|(slice, weight)| back[*slice] += part * weight / expected);
+        }
+        image.iter_mut().zip(back.iter().zip(&sensitivity)).for_each(|(value, (back, sensitivity))| *value *= back / sensitivity);
+    }
+    image.iter().map(|value| (value - 1.0).abs()).fold(0.0, f64::max)
 }
 
 /// Returns for each slice of the second grid the first slice of the first grid that it meets, and the part of each in its mean.

@@ -164,13 +164,13 @@ fn make(
         return Some(Err(misfit.into()));
     };
     let [outer_mm, inner_mm] = [settings.grid.voxel_mm[2], inner.voxel_mm[2]];
-    let ripple = axial_ripple(geometry, [&settings.grid, &inner], inputs.rays()[1]);
+    let ripple = axial_ripple([&settings.grid, &inner]);
     match platform.view_system(entry.name, &ProjectorInputs { geometry, settings, inner: Some(inner) })? {
         Ok(system) => {
             let text = format!(
                 "the projector {} resamples the image's slices of {outer_mm:.3} mm to {inner_mm:.3} mm, a height that divides the \
                  distance of the planes: along the axis this blurs like a Gaussian of {:.2} mm (FWHM), and an object longer than the \
-                 image has a ripple of up to {:.1} % in the outer slices",
+                 image has a ripple of about {:.1} % in the outer slices",
                 entry.name,
                 resampling_fwhm_mm(inner_mm),
                 100.0 * ripple

@@ -5,6 +5,9 @@ use super::geometry::Transform;
 use super::schema::{Schema, Sizes, Type, TypeId};
 use crate::io::error::PetsirdProblem;
 
+/// Events of a time block that this program writes, after which another one of the same time begins.
+pub const MAX_EVENTS: u64 = 1 << 20;
+
 /// A kind of time block.
 #[derive(Debug)]
 pub enum Kind {

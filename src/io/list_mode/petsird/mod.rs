@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use self::binary::{Fault, Value, next_value, next_varint};
-use self::blocks::{Field, Kind, kinds, min_number, moves};
+use self::blocks::{Field, Kind, MAX_EVENTS, kinds, min_number, moves};
 use self::coincidences::{PairOfTypes, Plan};
 use self::header::Header;
 use self::schema::{MAX_SCHEMA_BYTES, Schema, TypeId};
@@ -35,8 +35,6 @@ use crate::io::notice;
 
 pub use crate::io::error::PetsirdProblem;
 pub use write::PetsirdWriter;
-
-use self::write::MAX_EVENTS;
 
 /// First bytes of a file; the version of the binary format follows.
 const MAGIC: &[u8] = b"yardl";

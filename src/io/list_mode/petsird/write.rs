@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::blocks::MAX_EVENTS;
 use super::write_header::{Bytes, MAX_WITH_EFFICIENCIES, are_efficiencies_written, header, runs_of_one_size, tof_edges};
 use crate::data::{EventChunk, Events, ListMetadata, Notice};
 use crate::io::bytes::PendingFile;
@@ -11,8 +12,6 @@ use crate::io::notice;
 
 /// Most types of modules, which are pieces of the numbering with crystals of one size.
 const MAX_TYPES: usize = 64;
-/// Events of a time block, after which another one of the same time begins.
-pub(super) const MAX_EVENTS: u64 = 1 << 20;
 /// Largest number of blocks without events between two others.
 const MAX_EMPTY: u64 = 64;
 /// Bytes that are written at a time.
