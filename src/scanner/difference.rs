@@ -21,9 +21,10 @@ impl ScanGeometry {
     /// Returns the first fact in which the lines of another geometry differ from these; `None` if they are the same, but for rounded
     /// lengths.
     pub fn difference(&self, other: &ScanGeometry) -> Option<GeometryDifference> {
+        type Length = fn(&ScanGeometry) -> f64;
         let both = [self, other];
         let differ = |values: [f64; 2]| (values[0] - values[1]).abs() > MAX_DIFFERENCE * values[0].abs().max(values[1].abs());
-        let lengths: [(&'static str, fn(&ScanGeometry) -> f64); 3] = [
+        let lengths: [(&'static str, Length); 3] = [
             ("a ring diameter (with twice the depth of interaction) of", |geometry| 2.0 * geometry.radius_mm()),
             ("a ring spacing of", |geometry| geometry.ring_spacing_mm),
             ("a central bin size of", ScanGeometry::central_bin_mm),

@@ -115,12 +115,16 @@ fn brief(error: &IoError) -> String {
         IoError::NotAPair { header, data, .. } | IoError::DataFileMissing { header, data, .. } => {
             (header, format!(" {}", named(data)))
         }
+        IoError::OtherScan { companion, scan, .. } | IoError::StaleCompanion { companion, scan } => {
+            (companion, format!(" {}", named(scan)))
+        }
         IoError::Open(path, _)
         | IoError::Read(path, _)
         | IoError::Write(path, _)
         | IoError::NotAFile(path)
         | IoError::NotOurs(path)
         | IoError::Extension { path, .. }
+        | IoError::OutputInUse { path, .. }
         | IoError::NotInterfile(path, _)
         | IoError::Memory(path, _)
         | IoError::Unsupported(path, _)

@@ -231,7 +231,7 @@ mod tests {
                 tuning: AscentTuning { strength: *strength, gamma: *gamma, step_factor: *step_factor },
             };
             let switched = switched.iter().map(span).collect();
-            let ascent = AscentRecord { objective: None, step_size: 1.0, num_halved: 0, update: 0.1, beta_found: None, switched };
+            let ascent = AscentRecord { objective: None, optimality: None, converged: None, step_size: 1.0, num_halved: 0, update: 0.1, beta_found: None, switched };
             let name = choice.entry().key.to_owned();
             AlgorithmRecord { name, em: None, fbp: None, ascent: Some(ascent), replicates: None, parameters }.text()
         };
