@@ -220,7 +220,6 @@ mod tests {
             "--order",
             "--block",
             "--lambda",
-            "--tolerance",
             "--positivity[=<POSITIVITY>]",
             "--spectral-samples",
             "--lambda-spectral",

@@ -390,6 +390,7 @@ mod tests {
             ("objective", 1, 3, -9.0),
             ("data_term", 1, 3, -7.0),
             ("penalty", 1, 3, 2.0),
+            ("optimality", 1, 3, 0.25),
             ("update", 2, 0, 0.125),
             ("step_size", 2, 0, 1.5),
             ("num_halved", 2, 0, 1.0),

@@ -37,6 +37,7 @@ const SVRG: AlgorithmSpec = AlgorithmSpec::Ascent {
         order: DrawOrder::Random,
         seed: 1,
         stores_gradients: true,
+        tolerance: None,
     }),
     penalty: PenaltySpec { strength: Some(0.02), ..PenaltySpec::NONE },
 };

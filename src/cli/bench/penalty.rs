@@ -12,7 +12,7 @@ use crate::cli::shared::error::CliResult;
 use crate::cli::shared::known::gpus_to_measure;
 use crate::cli::shared::options;
 use crate::cli::shared::options::{count, one_device, positive};
-use crate::plan::{DeviceChoice, Rays, RunSettings, SubsetRule, default_settings};
+use crate::plan::{AlgorithmChoice, DeviceChoice, Rays, RunSettings, default_settings};
 use crate::report::{Column, Columns};
 
 /// Columns of the times.
@@ -58,7 +58,7 @@ pub fn run(options: PenaltyOptions) -> CliResult<(String, Vec<PenaltyRow>)> {
     let study = Arc::new(nema_study(&scanner.geometry, None)?);
     let rays = Rays::Fixed { tangential: 1, axial: 1 };
     let settings = RunSettings { grid, fov_radius_mm, rays, ..default_settings(&study.measured)? };
-    let of_svrg = settings.subset_rule.map(SubsetRule::num_subsets);
+    let of_svrg = settings.subset_rule.map(|rule| rule.num_subsets_of(AlgorithmChoice::SVRG));
     let num_subsets = options.subsets.or(of_svrg).unwrap_or(1);
     let has_cpu = options.device.iter().any(|choice| matches!(choice, DeviceChoice::Auto | DeviceChoice::Cpu));
     let gpus = gpus_to_measure(&options.device);

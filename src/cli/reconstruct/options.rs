@@ -81,7 +81,7 @@ pub struct ReconstructOptions {
 
     /// Number of subsets.
     ///
-    /// Default: at most 14, with at least 50 000 counts net of the expected background and at least 4 views each (list-mode
+    /// Default of svrg and bsrem: the divisor of the number of views nearest to 25 (list-mode data: 25). Of osem: at most 14, with at least 50 000 counts net of the expected background and at least 4 views each (list-mode
     /// data have no views), and if possible a divisor of the number of views.
     #[arg(long, value_name = "N", value_parser = count::<u32>)]
     pub subsets: Option<u32>,
@@ -392,7 +392,7 @@ impl ReconstructOptions {
     /// Returns the numbers of subsets and iterations: the requested ones, or those that suit the data.
     pub(in crate::cli) fn subsets_and_iterations(&self, rule: Option<SubsetRule>, algorithm: AlgorithmChoice) -> [usize; 2] {
         let rule = rule.filter(|_| algorithm.entry().has_subsets);
-        let suited = rule.map_or(1, SubsetRule::num_subsets);
+        let suited = rule.map_or(1, |rule| rule.num_subsets_of(algorithm));
         let num_subsets = self.subsets.map_or(suited, |n| n as usize);
         let suited = || algorithm.default_iterations().unwrap_or_else(|| default_num_iterations(num_subsets));
         [num_subsets, self.iterations.map_or_else(suited, |n| n as usize)]

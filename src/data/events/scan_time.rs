@@ -112,7 +112,7 @@ impl ScanTime {
 
     /// Returns the warning about blocks with the times of an earlier one, if there are any.
     pub fn repeated(&self) -> Option<Notice> {
-        let num = counted(self.num_repeated as usize, "time block");
+        let num = counted(self.num_repeated as usize, "block");
         let text = format!(
             "{num} with the times of an earlier one: the events of both count. A block that was written twice counts twice"
         );
@@ -359,7 +359,7 @@ mod tests {
     fn blocks_of_one_time_are_reported() {
         assert_eq!(of_blocks(&[[0, 1000], [1000, 2000]]).repeated(), None);
         let twice = of_blocks(&[[0, 1000], [1000, 2000], [0, 1000], [2000, 3000], [1000, 2000]]);
-        assert!(twice.repeated().unwrap().text.starts_with("2 time blocks with the times of an earlier one"));
+        assert!(twice.repeated().unwrap().text.starts_with("2 blocks with the times of an earlier one"));
         assert_eq!((twice.num_blocks(), twice.extent_text(&facts(None)).as_deref()), (3, Some("0 to 3 s")));
         assert_eq!(ScanTime::default().extent_text(&facts(None)), None);
     }

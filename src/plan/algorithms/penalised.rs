@@ -191,7 +191,7 @@ pub static OPTIMALITY: Parameter = Parameter {
     key: "tolerance",
     label: "Tolerance",
     help: TOLERANCE_HELP,
-    details: "svrg, bsrem: the optimality residual is the longest step of a voxel by its own curvature, a part of the largest value, \
+    details: "svrg, bsrem: the optimality residual is the longest step of a voxel by the curvature of its data, a part of the largest value, \
               known every second or fourth iteration. A run that does not reach the tolerance ends with exit code 3. Default: none. \
               tv: a part of the norm of the image; 0 = never. Default: 0.00001.",
     kind: Kind::Number { min: 0.0, max: 1.0, unit: "", default: None, usual: 1e-4, absent: "all iterations", found: None },
@@ -282,7 +282,7 @@ mod tests {
         };
         assert_eq!(method, AscentMethod::Svrg(expected));
         let parameters = Parameters::default().with_choice(&STEP_RULE, BARZILAI_BORWEIN);
-        for (size, first) in [(None, 2.2), (Some(0.5), 0.5)] {
+        for (size, first) in [(None, 1.5), (Some(0.5), 0.5)] {
             let AlgorithmSpec::Ascent { method, .. } = svrg(&parameters.clone().with_number(&STEP_SIZE, size)) else {
                 panic!("no ascent")
             };

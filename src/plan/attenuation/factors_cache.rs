@@ -218,8 +218,8 @@ mod tests {
         let correlation = correlation_of_logarithms(&survival, &with_efficiency);
         assert!((0.9..1.0).contains(&correlation), "{correlation}");
         assert!(correlation_of_logarithms(&survival, &waves(0.1)).abs() < 0.2);
-        assert_eq!(correlation_of_logarithms(&survival, &vec![0.7; 1000]), 0.0);
-        assert_eq!(correlation_of_logarithms(&vec![1.0; 1000], &survival), 0.0);
+        assert!(correlation_of_logarithms(&survival, &vec![0.7; 1000]).abs() < 1e-6);
+        assert!(correlation_of_logarithms(&vec![1.0; 1000], &survival).abs() < 1e-6);
         let gaps: Vec<f32> = survival.iter().enumerate().map(|(i, a)| if i % 5 == 0 { 0.0 } else { *a }).collect();
         assert!((correlation_of_logarithms(&survival, &gaps) - 1.0).abs() < 1e-9);
     }

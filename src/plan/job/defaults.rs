@@ -64,6 +64,7 @@ impl RunSettings {
         Self {
             algorithm,
             parameters: if preset.kappa.is_some() { parameters.with_choice(&KAPPA, KAPPA_OF_FILE) } else { parameters },
+            num_subsets: self.subset_rule.map_or(self.num_subsets, |rule| rule.num_subsets_of(algorithm)),
             fov_radius_mm: grid.inscribed_radius_mm(),
             grid,
             ..self

@@ -152,8 +152,8 @@ impl Job {
             && let Some(of_whole) = settings.subset_rule
             && let Some(rule) = SubsetRule::of_frames(list, frames_ms)
         {
-            if settings.num_subsets == of_whole.num_subsets() {
-                settings.num_subsets = rule.num_subsets();
+            if settings.num_subsets == of_whole.num_subsets_of(settings.algorithm) {
+                settings.num_subsets = rule.num_subsets_of(settings.algorithm);
             }
             if settings.num_iterations == of_whole.num_iterations() {
                 settings.num_iterations = default_num_iterations(settings.subsets_in_use());

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use crate::data::{Counts, EventList, Notice};
+use crate::plan::algorithms::registry::AlgorithmChoice;
 use crate::text::counted;
 
 /// Counts net of the expected background that a subset has at least.
@@ -15,6 +16,9 @@ const MIN_COUNTS: f64 = 50_000.0;
 const MIN_VIEWS: usize = 4;
 /// Subsets at most, however many counts and views there are.
 const MAX_SUBSETS: usize = 14;
+/// Subsets aimed at of algorithms that converge with any number of them (that of PETRIC's winner): their steps are bounded by the second
+/// derivatives of every subset, also of one with a single view, and fewer subsets take more iterations.
+const SUBSETS_OF_ASCENT: usize = 25;
 /// Updates of the image aimed at: subsets × iterations.
 const NUM_UPDATES: f64 = 56.0;
 const MIN_ITERATIONS: usize = 4;
@@ -68,6 +72,17 @@ impl SubsetRule {
         let max = self.max_subsets();
         let is_even = |num: &usize| self.views.is_none_or(|views| views.is_multiple_of(*num));
         (max.div_ceil(2)..=max).rev().find(is_even).unwrap_or(max)
+    }
+
+    /// Returns the default of an algorithm. Those that climb to a maximum have the divisor of the views nearest to 25, of two the
+    /// smaller: few counts in a subset do not make their image noisier.
+    pub fn num_subsets_of(self, algorithm: AlgorithmChoice) -> usize {
+        if !algorithm.has_penalty() {
+            return self.num_subsets();
+        }
+        let Some(views) = self.views else { return SUBSETS_OF_ASCENT };
+        let divisors = (1..=views).filter(|num| views.is_multiple_of(*num));
+        divisors.min_by_key(|num| num.abs_diff(SUBSETS_OF_ASCENT)).unwrap_or(1)
     }
 
     /// Returns the default number of iterations.
@@ -214,6 +229,14 @@ mod tests {
                 (subsets, iterations),
                 "{prompts} − {background}, {views} views"
             );
+        }
+        for (views, subsets) in [(280, 28), (48, 24), (252, 28), (96, 24), (210, 21), (97, 1), (4, 4), (1, 1), (0, 25), (20, 20)]
+        {
+            let rule = rule(1000.0, views);
+            for algorithm in [AlgorithmChoice::SVRG, AlgorithmChoice::BSREM] {
+                assert_eq!(rule.num_subsets_of(algorithm), subsets, "{views} views");
+            }
+            assert_eq!(rule.num_subsets_of(AlgorithmChoice::OSEM), 1);
         }
         let to_come = SubsetRule { net_counts: None, views: None };
         assert_eq!((to_come.num_subsets(), to_come.why_lowered()), (14, None));

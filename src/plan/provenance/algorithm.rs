@@ -75,7 +75,7 @@ pub struct TuningSpan {
 pub struct OptimalityRecord {
     /// Number of steps of the image.
     pub of_subiteration: usize,
-    /// Longest step of a voxel by its own second derivatives, a part of the largest value.
+    /// Longest step of a voxel by the second derivatives of its data, a part of the largest value.
     pub residual: Optimality,
 }
 
@@ -231,7 +231,16 @@ mod tests {
                 tuning: AscentTuning { strength: *strength, gamma: *gamma, step_factor: *step_factor },
             };
             let switched = switched.iter().map(span).collect();
-            let ascent = AscentRecord { objective: None, optimality: None, converged: None, step_size: 1.0, num_halved: 0, update: 0.1, beta_found: None, switched };
+            let ascent = AscentRecord {
+                objective: None,
+                optimality: None,
+                converged: None,
+                step_size: 1.0,
+                num_halved: 0,
+                update: 0.1,
+                beta_found: None,
+                switched,
+            };
             let name = choice.entry().key.to_owned();
             AlgorithmRecord { name, em: None, fbp: None, ascent: Some(ascent), replicates: None, parameters }.text()
         };

@@ -137,11 +137,11 @@ mod tests {
             let chosen = within_memory(settings, needs);
             (chosen.computes_gradients_again, needs(&chosen).bytes() / image)
         };
-        // 27 images fewer for the run, and for each replicate: 32 or 5, with four for the sums of the deviations.
-        assert_eq!(within(&plain, 45), (false, 45));
-        assert_eq!(within(&plain, 44), (true, 18));
-        assert_eq!(within(&with_replicates, 369), (false, 369));
-        assert_eq!(within(&with_replicates, 368), (true, 72));
+        // 27 images fewer for the run, and for each replicate: 37 or 10, with four for the sums of the deviations.
+        assert_eq!(within(&plain, 51), (false, 51));
+        assert_eq!(within(&plain, 50), (true, 24));
+        assert_eq!(within(&with_replicates, 425), (false, 425));
+        assert_eq!(within(&with_replicates, 424), (true, 128));
         assert!(gradients_notice(&plain).is_none());
         let osem = RunSettings { algorithm: AlgorithmChoice::OSEM, ..plain };
         assert_eq!(within(&osem, 10), (false, 31));

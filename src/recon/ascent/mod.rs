@@ -99,7 +99,7 @@ impl AscentTuning {
     }
 }
 
-/// Optimality residual of an image: the longest step of a voxel by its own second derivatives, a part of the image's largest value. 0 at
+/// Optimality residual of an image: the longest step of a voxel by the second derivatives of its data, a part of the image's largest value. 0 at
 /// the maximum of the objective. An image is farther from the maximum than that: by the number of steps that it still needs.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
@@ -135,7 +135,7 @@ impl Optimality {
 pub struct AscentReport {
     /// Φ at the image *before* the step, where the step went through all data.
     pub objective: Option<ObjectiveValue>,
-    /// Distance of that image from the maximum by its own second derivatives, a part of its largest value; of total variation `None`.
+    /// Distance of that image from the maximum by the second derivatives of its data, a part of its largest value; of total variation `None`.
     pub optimality: Option<Optimality>,
     /// Step size.
     pub step_size: f64,

@@ -423,15 +423,10 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         backend.subtract_penalty_gradient(penalty, neighbours, x, out)
     }
 
-    /// `out` += the curvatures of parabolas above β R ([`crate::recon::PairTerms::above`]) at an image, or at the present one, in the field
-    /// of view.
-    pub fn add_penalty_curvature(
-        &mut self,
-        image: Option<&B::Array<Image>>,
-        out: &mut B::Array<Image>,
-    ) -> Result<(), BackendError> {
+    /// `out` += the curvatures of parabolas above β R ([`crate::recon::PairTerms::above`]) at the present image, in the field of view.
+    pub fn add_penalty_curvature(&mut self, out: &mut B::Array<Image>) -> Result<(), BackendError> {
         let Self { backend, penalty: Some(penalty), neighbours: Some(neighbours), x, .. } = self else { return Ok(()) };
-        backend.add_penalty_curvature(penalty, neighbours, image.unwrap_or(x), out)
+        backend.add_penalty_curvature(penalty, neighbours, x, out)
     }
 
     /// Returns δ, a tenth of the image's level Σx² / Σx; 0 of an image of zeros.
@@ -443,15 +438,17 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         Ok(if sum > 0.0 { (LIFT * squares / sum) as f32 } else { 0.0 })
     }
 
-    /// Returns how far the present image is from the maximum of Φ: the longest step of a voxel by its own second derivatives, as a part
-    /// of the image's largest value,
+    /// Returns how far the present image is from the maximum of Φ: the longest step of a voxel by the second derivatives of the data, as a
+    /// part of the image's largest value,
     ///
     /// ```text
-    /// r = max |max(floor, x + ∇Φ / D) − x| / max x,   D = H 1 + 2 β c(x + δ) + a thousandth of the mean of both
+    /// r = max |max(floor, x + ∇Φ / D) − x| / max x,   D = H 1 + a thousandth of its mean
     /// ```
     ///
-    /// D has no factor x, and c is that of the lifted image: voxels at the floor, alone or together, that the data want higher count
-    /// fully. `of_data` = the gradient of the log-likelihood, `curvature` = H 1. An image of zeros that wants to rise has r = 1.
+    /// D has no factor x, so voxels at the floor, alone or together, that the data want higher count fully. It has no second derivatives of
+    /// the penalty either: they do not hold back an error that is the same in all neighbours, and with them an image with half of its counts
+    /// had r < 10⁻⁵ under a strong penalty. `of_data` = the gradient of the log-likelihood, `curvature` = H 1. An image of zeros that
+    /// wants to rise has r = 1.
     ///
     /// # Errors
     /// Values that are not finite, device failure.
@@ -462,14 +459,9 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         [direction, divisor, other]: [&mut B::Array<Image>; 3],
     ) -> Result<f64, ReconError> {
         let all = self.all();
-        let lift = self.lift(direction)?;
-        self.backend.fill(divisor, lift)?;
-        self.backend.add_scaled(divisor, 0, 1.0, &self.x, all.clone())?;
-        self.backend.fill(other, 0.0)?;
-        self.add_penalty_curvature(Some(divisor), other)?;
         let Self { backend, sensitivity, .. } = self;
         copy(backend, curvature, divisor, all.clone())?;
-        backend.add_scaled(divisor, 0, 2.0, other, all.clone())?;
+        backend.fill(direction, 1.0)?;
         // 1 where the sensitivity is above 0.
         backend.masked(other, direction, sensitivity)?;
         let [num, sum] = [backend.dot(other, 0, direction, all.clone())?, backend.dot(divisor, 0, other, all.clone())?];

@@ -31,7 +31,7 @@ pub(super) fn make_preconditioner<B: EmKernels, M: ForwardModel<B>, S: ImageSpac
     let (all, num_subsets) = (objective.all(), objective.num_subsets() as f32);
     let lift = objective.lift(v)?;
     objective.backend.fill(p, 0.0)?;
-    objective.add_penalty_curvature(None, p)?;
+    objective.add_penalty_curvature(p)?;
     let Objective { backend, x, sensitivity, .. } = objective;
     backend.fill(v, lift)?;
     backend.add_scaled(v, 0, 1.0, x, all.clone())?;

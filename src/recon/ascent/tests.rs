@@ -358,13 +358,10 @@ fn the_optimality_residual_is_its_formula_and_finds_voxels_at_the_floor() {
         let x: Vec<f64> = objective.x.iter().map(|x| f64::from(*x)).collect();
         let ratios = ratios(&x);
         let terms = PENALTY.from_start(objective.largest()).unwrap().terms(&grid(), &x);
-        let lift = 0.1 * x.iter().map(|x| x * x).sum::<f64>() / x.iter().sum::<f64>();
-        let lifted: Vec<f64> = x.iter().map(|x| x + lift).collect();
-        let above = PENALTY.from_start(objective.largest()).unwrap().terms(&grid(), &lifted).above;
         let sum =
             |j: usize, value: &dyn Fn(usize) -> f64| -> f64 { (0..NUM_DATA).map(|i| Dense::element(i, j) * value(i)).sum() };
         let of_data: Vec<f64> = (0..NUM_VOXELS).map(|j| sum(j, &|i| ratios[i][0] - 1.0)).collect();
-        let divisor: Vec<f64> = (0..NUM_VOXELS).map(|j| sum(j, &|i| ratios[i][1] * ratios[i][2]) + 2.0 * above[j]).collect();
+        let divisor: Vec<f64> = (0..NUM_VOXELS).map(|j| sum(j, &|i| ratios[i][1] * ratios[i][2])).collect();
         let mean = divisor.iter().sum::<f64>() / NUM_VOXELS as f64;
         let largest = x.iter().fold(0.0f64, |largest, x| largest.max(*x));
         let step = |j: usize| {
@@ -387,9 +384,13 @@ fn values_that_are_no_numbers_fail_the_run_by_name() {
     for method in METHODS {
         let spec = AlgorithmSpec::Ascent { method, penalty: PenaltySpec { kappa: Kappa::File, ..PENALTY } };
         let images = StartImages { init: Some(&start), kappa: Some(&kappa) };
-        let mut algorithm = crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, images).unwrap();
-        let refused = algorithm.step(&Task::new()).unwrap_err();
+        let refused = crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, images).err().unwrap();
         assert!(matches!(refused, ReconError::UnsuitableSettings(SettingsProblem::UnusableKappa)), "{refused:?}");
+        // Of a correction.
+        let values = MeasuredValues { multiplicative: Some(Factors::PerDatum(Arc::new(vec![f32::NAN; NUM_DATA]))), ..measured() };
+        let mut algorithm = begun_of(values, AlgorithmSpec::Ascent { method, penalty: PENALTY }, Some(&start));
+        let refused = algorithm.step(&Task::new()).unwrap_err();
+        assert!(matches!(refused, ReconError::NotFinite(_)), "{refused:?}");
     }
 }
 
@@ -527,14 +528,14 @@ fn steps_have_the_factor_that_is_set_during_a_run() {
 
 #[test]
 fn steps_by_barzilai_and_borwein_are_those_of_the_curvature_between_two_anchors() {
-    let rule = StepSizes::BarzilaiBorwein { first: 1.0 };
+    let rule = StepSizes::BarzilaiBorwein { first: 4.0 };
     let mut algorithm = svrg(rule, PENALTY, DrawOrder::Random);
     let sizes: Vec<f64> = run(&mut *algorithm, 300).iter().map(|report| report.ascent.unwrap().step_size).collect();
     // Four subsets, an anchor every second epoch: the first size until the second anchor, then one for each stretch.
-    assert!(sizes[..8].iter().all(|size| *size == 1.0), "{:?}", &sizes[..8]);
+    assert!(sizes[..8].iter().all(|size| *size == 4.0), "{:?}", &sizes[..8]);
     assert!(sizes.chunks(8).all(|stretch| stretch.iter().all(|size| *size == stretch[0])));
     assert!(
-        sizes.iter().all(|size| *size > 0.0 && *size <= 1.0) && sizes[8] < 1.0 && sizes[16] != sizes[8],
+        sizes.iter().all(|size| *size > 0.0 && *size <= 4.0) && sizes[8] < 4.0 && sizes[16] != sizes[8],
         "{:?}",
         &sizes[..24]
     );

@@ -204,8 +204,9 @@ fn optimality_ui(view: &ReconView, ui: &mut Ui) {
     let state = if residual.has_converged() { "converged" } else { "not converged" };
     let text = RichText::new(format!("{state}: optimality residual {}", residual.text())).small();
     let text = if residual.is_far() { text.color(theme::colours(ui.visuals()).warning) } else { text.weak() };
-    ui.add(egui::Label::new(text).wrap())
-        .on_hover_text("Longest step of a voxel by its own curvature, a part of the largest value. At most 0.01 %: converged");
+    ui.add(egui::Label::new(text).wrap()).on_hover_text(
+        "Longest step of a voxel by the curvature of its data, a part of the largest value. At most 0.01 %: converged",
+    );
 }
 
 /// Draws the forecast of the next run, or the reason of its refusal.

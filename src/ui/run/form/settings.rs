@@ -231,8 +231,8 @@ impl SettingsForm {
     /// Takes on the rule of data that have changed: defaults by the rule before become those of this one.
     pub fn follow(&mut self, rule: SubsetRule) {
         if let Some(before) = self.subset_rule.replace(rule) {
-            if self.num_subsets == before.num_subsets() {
-                self.num_subsets = rule.num_subsets();
+            if self.num_subsets == before.num_subsets_of(self.algorithm) {
+                self.num_subsets = rule.num_subsets_of(self.algorithm);
             }
             if self.num_iterations == before.num_iterations() {
                 self.num_iterations = rule.num_iterations();
@@ -240,8 +240,12 @@ impl SettingsForm {
         }
     }
 
-    /// Takes another algorithm; values of parameters that it shares with the one before stay.
+    /// Takes another algorithm; values of parameters that it shares with the one before stay, and the default number of subsets becomes
+    /// its own.
     pub fn set_algorithm(&mut self, algorithm: AlgorithmChoice) {
+        if let Some(rule) = self.subset_rule.filter(|rule| rule.num_subsets_of(self.algorithm) == self.num_subsets) {
+            self.num_subsets = rule.num_subsets_of(algorithm);
+        }
         let [before, default] = [self.algorithm, algorithm].map(AlgorithmChoice::default_iterations);
         if before != default {
             let by_subsets = || self.subset_rule.map_or(self.num_iterations, SubsetRule::num_iterations);
