@@ -138,7 +138,7 @@ pub enum ReconError {
     /// The system started no thread, with its message.
     #[error("a thread could not be started: {0}; close other programs and try again")]
     Thread(String),
-    /// Values that are not finite; what they are of.
+    /// Values that are not finite, by the name of their array.
     #[error(
         "{0} is not finite: the data, the corrections, the start image or the weights κ contain such values, or the step size is far too large"
     )]

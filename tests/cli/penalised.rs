@@ -42,7 +42,10 @@ fn objective_update_and_steps_are_in_table_record_and_progress() {
     assert_eq!((total, ascent["update"].as_f64(), &ascent["num_halved"]), (objective[2].1, Some(update[19].1), &0.into()));
     let last = printed.lines().find(|line| line.contains("iteration 5 of 5")).unwrap();
     assert!(
-        last.contains(", update 1.") && last.contains(", optimality residual 0.") && last.contains(" %, objective -") && last.contains("after iteration 4 (penalty "),
+        last.contains(", update 1.")
+            && last.contains(", optimality residual 0.")
+            && last.contains(" %, objective -")
+            && last.contains("after iteration 4 (penalty "),
         "{last}"
     );
 }

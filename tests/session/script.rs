@@ -106,6 +106,7 @@ impl Algorithm for Script {
             stages: StageTimes::default(),
             ascent: self.tuning.map(|tuning| AscentReport {
                 objective: None,
+                optimality: None,
                 step_size: tuning.step_factor,
                 num_halved: self.num_halved,
                 update: 0.1,

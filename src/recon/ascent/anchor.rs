@@ -63,7 +63,7 @@ pub(super) struct Anchor<B: EmKernels> {
     value: Option<ObjectiveValue>,
 }
 
-/// What an anchor is for.
+/// Purpose of an anchor.
 #[derive(Clone, Copy)]
 pub(super) struct Purpose {
     /// Complete iterations.
@@ -76,7 +76,7 @@ pub(super) struct Purpose {
     pub has_momentum: bool,
 }
 
-/// What was found at an anchor.
+/// Result of the pass through all data at an anchor.
 #[derive(Clone, Copy)]
 pub(super) struct Finding {
     pub value: ObjectiveValue,
@@ -201,7 +201,7 @@ impl<B: EmKernels> Anchors<B> {
         done
     }
 
-    /// Finds the anchor from the present image, a copy of which is `new_end`.
+    /// Finds the anchor from the present image. `new_end` is a copy of it.
     fn find<M: ForwardModel<B>, S: ImageSpace<B>>(
         &mut self,
         objective: &mut Objective<B, M, S>,

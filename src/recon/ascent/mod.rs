@@ -106,7 +106,7 @@ impl AscentTuning {
 pub struct Optimality(pub f64);
 
 impl Optimality {
-    /// Residual up to which an image has converged: voxels are then within about half a per cent of the largest value.
+    /// Residual up to which an image has converged: voxels are then within about 0.5 % of the largest value.
     const CONVERGED: f64 = 1e-4;
     /// Residual above which an image is not one of its objective.
     const FAR: f64 = 0.05;

@@ -7,7 +7,7 @@
 //! and 0 where Aᵀm = 0. H_s are the second derivatives of the negative log-likelihood of a subset. They have no negative element, so for each
 //! v > 0 the diagonal (H_s v) / v is at least H_s (its largest eigenvalue is 1 in that metric: Perron and Frobenius), and steps
 //! below 2 P ∇Φ contract for every subset, also for one with a single view. With v = x this is the step x / Aᵀm of expectation maximisation,
-//! which never leaves 0; with δ it does. H_s v is bounded by what is known:
+//! which never leaves 0; with δ it does. Known images bound H_s v:
 //!
 //! ```text
 //! H_s x ≤ max(b_s, Aᵀm / N),   b_s = A_sᵀ (m ⊙ y / ȳ);   H_s 1 from the image at which it was computed last

@@ -180,8 +180,8 @@ pub struct PairTerms {
     pub curvature: f64,
     /// ∂²ψ/∂x∂x′.
     pub mixed: f64,
-    /// ∂ψ/∂x / (x − x′): the curvature of the parabola in x − x′ that touches ψ. Of a ψ that depends on the difference alone and grows
-    /// more slowly than its square the parabola lies above ψ (Huber 1981, Robust Statistics, 7.8), also across a bend, where ∂²ψ/∂x²
+    /// ∂ψ/∂x / (x − x′): the curvature of the parabola in x − x′ that touches ψ. If ψ depends on the difference alone and grows
+    /// more slowly than its square, the parabola lies above ψ (Huber 1981, Robust Statistics, 7.8), also across a bend, where ∂²ψ/∂x²
     /// on one side is far too small.
     pub above: f64,
 }
