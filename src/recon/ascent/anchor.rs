@@ -15,7 +15,7 @@
 //!
 //! and all further steps are half as long.
 
-use super::objective::{Curvature, Objective, ObjectiveValue, copy};
+use super::objective::{Curvature, Objective, ObjectiveValue, copy, raise};
 use super::preconditioner::make_preconditioner;
 use super::{AscentReport, AscentTuning, Optimality};
 use crate::algebra::{BackendError, Image, ImageSpace};
@@ -375,17 +375,4 @@ fn climbs(before: Option<f64>, value: ObjectiveValue) -> bool {
 /// Returns true at epochs 4, 16, 64, …: the second derivatives of the data change ever more slowly.
 fn renews_curvature(epoch: usize) -> bool {
     epoch >= 4 && epoch.is_power_of_two() && epoch.trailing_zeros().is_multiple_of(2)
-}
-
-/// x = max(x, y).
-pub(super) fn raise<B: EmKernels>(
-    backend: &mut B,
-    x: &mut B::Array<Image>,
-    y: &B::Array<Image>,
-    [difference, positive]: [&mut B::Array<Image>; 2],
-    all: std::ops::Range<usize>,
-) -> Result<(), BackendError> {
-    backend.scaled_difference(difference, 1.0, [y, x], None)?;
-    backend.masked(positive, difference, difference)?;
-    backend.add_scaled(x, 0, 1.0, positive, all)
 }

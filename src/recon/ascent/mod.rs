@@ -118,8 +118,7 @@ impl Optimality {
 
     /// Returns true if the image is far from the maximum.
     pub fn is_far(self) -> bool {
-        // (True of NaN, too.)
-        !(self.0 <= Self::FAR)
+        self.0.is_nan() || self.0 > Self::FAR
     }
 
     /// The residual as text, in %.

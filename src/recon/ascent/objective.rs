@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::AscentTuning;
-use super::anchor::raise;
 use crate::algebra::{BackendError, Data, Image, ImageSpace};
 use crate::data::Volume;
 use crate::operator::{Accumulation, OperatorError};
@@ -560,4 +559,17 @@ pub(super) fn copy<B: EmKernels>(
 ) -> Result<(), BackendError> {
     backend.fill(out, 0.0)?;
     backend.add_scaled(out, 0, 1.0, x, all)
+}
+
+/// x = max(x, y).
+pub(super) fn raise<B: EmKernels>(
+    backend: &mut B,
+    x: &mut B::Array<Image>,
+    y: &B::Array<Image>,
+    [difference, positive]: [&mut B::Array<Image>; 2],
+    all: Range<usize>,
+) -> Result<(), BackendError> {
+    backend.scaled_difference(difference, 1.0, [y, x], None)?;
+    backend.masked(positive, difference, difference)?;
+    backend.add_scaled(x, 0, 1.0, positive, all)
 }

@@ -1,0 +1,93 @@
+//! The distance of an image from the maximum, and the part of the data that it explains.
+
+use super::*;
+
+#[test]
+fn the_optimality_residual_is_its_formula_and_finds_voxels_at_the_floor() {
+    let run_to = |epochs: usize| {
+        let mut algorithm = svrg(StepSizes::Table, PENALTY, DrawOrder::Random);
+        run(&mut *algorithm, epochs);
+        let mut volume = Volume::filled(grid(), 0.0);
+        algorithm.volume_into(&mut volume).unwrap();
+        (algorithm.optimality(&Task::new()).unwrap().unwrap(), volume)
+    };
+    let (far, _) = run_to(1);
+    let (near, volume) = run_to(100);
+    assert!(near.has_converged() && near.0 < 2e-6 && far.0 > 30.0 * near.0, "{far:?} {near:?}");
+    // By its formula, at another image: that of a voxel at the floor, and of all of a slice.
+    for at_floor in [1, 4] {
+        let mut start = volume.clone();
+        start.as_mut_slice()[..at_floor].fill(0.0);
+        let mut objective = objective_at(&start, Voxels::whole(grid()), 4);
+        let curvature = objective.data_curvature(&mut StageTimes::default(), &Task::new()).unwrap();
+        let x: Vec<f64> = objective.x.iter().map(|x| f64::from(*x)).collect();
+        let ratios = ratios(&x);
+        let terms = PENALTY.from_start(objective.largest()).unwrap().terms(&grid(), &x);
+        let sum =
+            |j: usize, value: &dyn Fn(usize) -> f64| -> f64 { (0..NUM_DATA).map(|i| Dense::element(i, j) * value(i)).sum() };
+        let of_data: Vec<f64> = (0..NUM_VOXELS).map(|j| sum(j, &|i| ratios[i][0] - 1.0)).collect();
+        let divisor: Vec<f64> = (0..NUM_VOXELS).map(|j| sum(j, &|i| ratios[i][1] * ratios[i][2])).collect();
+        let mean = divisor.iter().sum::<f64>() / NUM_VOXELS as f64;
+        let largest = x.iter().fold(0.0f64, |largest, x| largest.max(*x));
+        let step = |j: usize| {
+            let step = (of_data[j] - terms.gradient[j]) / (divisor[j] + 1e-3 * mean);
+            ((x[j] + step).max(1e-7 * largest) - x[j]).abs()
+        };
+        let expected = (0..NUM_VOXELS).map(step).fold(0.0, f64::max) / largest;
+        let mut scratch = anchor::Scratch::new(&mut objective).unwrap();
+        let gradient = objective.backend.upload(Arc::new(of_data.iter().map(|value| *value as f32).collect())).unwrap();
+        let found = objective.optimality(&gradient, &curvature.sum, scratch.all()).unwrap();
+        assert!((found - expected).abs() <= 1e-4 * expected && found > 0.01, "{at_floor}: {found} {expected}");
+    }
+}
+
+#[test]
+fn values_that_are_no_numbers_fail_the_run_by_name() {
+    let mut kappa = Volume::filled(grid(), 1.0);
+    kappa.as_mut_slice()[2] = f32::NAN;
+    let (kappa, start) = (Arc::new(kappa), Volume::filled(grid(), 3.0));
+    for method in METHODS {
+        let spec = AlgorithmSpec::Ascent { method, penalty: PenaltySpec { kappa: Kappa::File, ..PENALTY } };
+        let images = StartImages { init: Some(&start), kappa: Some(&kappa) };
+        let refused = crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, images).err().unwrap();
+        assert!(matches!(refused, ReconError::UnsuitableSettings(SettingsProblem::UnusableKappa)), "{refused:?}");
+        // Of a correction.
+        let values = MeasuredValues { multiplicative: Some(Factors::PerDatum(Arc::new(vec![f32::NAN; NUM_DATA]))), ..measured() };
+        let mut algorithm = begun_of(values, AlgorithmSpec::Ascent { method, penalty: PENALTY }, Some(&start));
+        let refused = algorithm.step(&Task::new()).unwrap_err();
+        assert!(matches!(refused, ReconError::NotFinite(_)), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_run_ends_at_its_tolerance() {
+    let tolerance = Some(1e-3);
+    let svrg = AscentMethod::Svrg(SvrgSettings { tolerance, ..SETTINGS });
+    let bsrem = BsremSettings { step_size: 1.0, relaxation: 0.05, subset_order: SubsetOrder::Spaced, tolerance };
+    for method in [svrg, AscentMethod::Bsrem(bsrem)] {
+        let mut algorithm = begun(AlgorithmSpec::Ascent { method, penalty: PENALTY }, Some(&Volume::filled(grid(), 3.0)));
+        let reports: Vec<StepReport> =
+            std::iter::from_fn(|| algorithm.converged().is_none().then(|| algorithm.step(&Task::new()).unwrap()))
+                .take(4000)
+                .collect();
+        let residuals: Vec<f64> =
+            reports.iter().filter_map(|report| report.ascent?.optimality).map(|residual| residual.0).collect();
+        let (last, before) = residuals.split_last().unwrap();
+        assert!(*last <= 1e-3 && before.len() > 1 && before.iter().all(|residual| *residual > 1e-3), "{method:?}: {residuals:?}");
+    }
+}
+
+#[test]
+fn an_image_of_a_penalised_likelihood_reports_the_part_of_the_data_that_it_explains() {
+    for method in METHODS {
+        let mut algorithm = begun(AlgorithmSpec::Ascent { method, penalty: PENALTY }, Some(&Volume::filled(grid(), 3.0)));
+        run(&mut *algorithm, 100);
+        let mut volume = Volume::filled(grid(), 0.0);
+        algorithm.volume_into(&mut volume).unwrap();
+        let column = |j: usize| (0..NUM_DATA).map(|i| Dense::element(i, j)).sum::<f64>();
+        let image: f64 = (0..NUM_VOXELS).map(|j| column(j) * f64::from(volume.as_slice()[j])).sum();
+        let found = algorithm.explained(&Task::new()).unwrap().unwrap();
+        assert!((found.image - image).abs() < 1e-5 * image, "{method:?}: {found:?} {image}");
+        assert_eq!((found.additive, found.measured), (0.5 * NUM_DATA as f64, COUNTS.iter().map(|y| f64::from(*y)).sum()));
+    }
+}
