@@ -117,8 +117,12 @@ fn penalised_runs_have_smaller_error_bars_beside_the_same_image() {
     let at = folder.path();
     let sd = |algorithm: &str, name: &str| {
         let scan = "reconstruct scan.hs --subsets 4 --iterations 2 --rois rois.toml --algorithm";
-        run(at, &format!("{scan} {algorithm} -o plain.hv --csv plain.csv"));
-        run(at, &format!("{scan} {algorithm} -o {name}.hv --csv {name}.csv --bootstrap 12"));
+        // (Two iterations of a penalised run may be far from its maximum: exit code 3.)
+        for arguments in ["-o plain.hv --csv plain.csv".to_owned(), format!("-o {name}.hv --csv {name}.csv --bootstrap 12")] {
+            let command = format!("{scan} {algorithm} {arguments}");
+            let code = super::tomoscope(at, &command.split(' ').collect::<Vec<_>>()).status.code();
+            assert!(matches!(code, Some(0 | 3)), "{command}: {code:?}");
+        }
         let volume = |name: &str| read_volume(&at.join(name)).unwrap().0;
         assert_eq!(volume("plain.hv").as_slice(), volume(&format!("{name}.hv")).as_slice(), "{algorithm}");
         assert!(volume(&format!("{name}_sd.hv")).sum() > 0.0);
