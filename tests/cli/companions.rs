@@ -183,7 +183,7 @@ fn attenuation_is_not_corrected_twice() {
     assert!(text.contains("correlation of their logarithms"), "{text}");
     // One of both is right, and equal: the pair of ways.
     run(at, &format!("{reconstruct} --no-corrections"));
-    run(at, &format!("attenuation e_mu.nii.gz --like c.hs -o f.hs"));
+    run(at, "attenuation e_mu.nii.gz --like c.hs -o f.hs");
     run(at, &format!("reconstruct c.hs --multiplicative f.hs -o d.npy {RUN}"));
     let [by_map, by_factors] = ["c.npy", "d.npy"].map(|image| read_volume(&at.join(image)).unwrap().0.as_slice().to_vec());
     assert_eq!(by_map, by_factors);
