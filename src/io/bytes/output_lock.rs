@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(num_files(), 1);
         drop(first);
         assert_eq!(num_files(), 1);
-        // Another handle of the file stands for another process.
+        // Another handle of the file acts as another process.
         let path = second.path.clone().unwrap();
         assert!(matches!(attempt(&path), Attempt::Busy(holder) if holder == format!("process {}", std::process::id())));
         drop(second);
