@@ -34,9 +34,9 @@ impl AlgorithmSpec {
         match self {
             AlgorithmSpec::Em { .. } => 0,
             AlgorithmSpec::Ascent { method: AscentMethod::Svrg(settings), .. } => {
-                20 + settings.num_parts(num_subsets) as i64 - num_subsets as i64
+                23 + settings.num_parts(num_subsets) as i64 - num_subsets as i64
             }
-            AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(_), .. } => 20,
+            AlgorithmSpec::Ascent { method: AscentMethod::Bsrem(_), .. } => 23,
         }
     }
 

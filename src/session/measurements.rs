@@ -397,6 +397,8 @@ mod tests {
             ("lost", 2, 0, 0.25),
             ("lost_of_ones", 2, 0, 0.5),
             ("level", 2, 0, 0.75),
+            ("lost_step_max", 2, 0, 0.25),
+            ("lost_voxel_max", 2, 0, 0.875),
         ];
         assert_eq!(numbers(table(Some(4)).step_rows(&step)), expected.map(|(name, i, s, v)| (name.to_owned(), i, s, v)));
         let comparison = |reference| {

@@ -16,6 +16,7 @@
 //! and all further steps are half as long.
 
 use super::objective::{Curvature, Objective, ObjectiveValue, copy, raise};
+use super::optimality::{ProximalScratch, next_momentum, optimality};
 use super::preconditioner::make_preconditioner;
 use super::{AscentReport, AscentTuning, Optimality};
 use crate::algebra::{BackendError, Image, ImageSpace};
@@ -37,16 +38,13 @@ pub(super) struct Scratch<B: EmKernels> {
     pub direction: B::Array<Image>,
     pub ratio: B::Array<Image>,
     pub other: B::Array<Image>,
+    pub proximal: ProximalScratch<B>,
 }
 
 impl<B: EmKernels> Scratch<B> {
     pub fn new<M: ForwardModel<B>, S: ImageSpace<B>>(objective: &mut Objective<B, M, S>) -> Result<Self, BackendError> {
-        Ok(Self { direction: objective.zeros()?, ratio: objective.zeros()?, other: objective.zeros()? })
-    }
-
-    /// The three images.
-    pub fn all(&mut self) -> [&mut B::Array<Image>; 3] {
-        [&mut self.direction, &mut self.ratio, &mut self.other]
+        let [direction, ratio, other] = [objective.zeros()?, objective.zeros()?, objective.zeros()?];
+        Ok(Self { direction, ratio, other, proximal: ProximalScratch::new(objective)? })
     }
 }
 
@@ -82,7 +80,7 @@ pub(super) struct Finding {
     pub value: ObjectiveValue,
     /// Terms of the likelihood of the next subset.
     pub terms: PoissonTerms,
-    /// [`Objective::optimality`].
+    /// The optimality residual.
     pub optimality: f64,
 }
 
@@ -162,7 +160,7 @@ impl<B: EmKernels> Anchors<B> {
             objective.backend.add_scaled(&mut gradient, 0, 1.0, &scratch.ratio, all.clone())?;
         }
         objective.backend.add_scaled(&mut gradient, 0, -1.0, &objective.sensitivity, all)?;
-        objective.optimality(&gradient, &curvature.sum, scratch.all()).map(Some)
+        optimality(objective, &gradient, &curvature.sum, scratch).map(Some)
     }
 
     /// Makes P for a penalty that has changed between two anchors; it needs no pass through the data.
@@ -212,8 +210,8 @@ impl<B: EmKernels> Anchors<B> {
     ) -> Result<Finding, ReconError> {
         let all = objective.all();
         let before = self.last.as_ref().and_then(|last| last.value).map(ObjectiveValue::total);
-        let next_momentum = 0.5 * (1.0 + (1.0 + 4.0 * self.momentum * self.momentum).sqrt());
-        let ahead = (self.momentum - 1.0) / next_momentum;
+        let next = next_momentum(self.momentum);
+        let ahead = (self.momentum - 1.0) / next;
         let (mut found, mut momentum) = (None, 1.0);
         if let Some(end) = self.end.as_ref().filter(|_| purpose.has_momentum && ahead > 0.0) {
             objective.move_ahead(ahead, end)?;
@@ -223,7 +221,7 @@ impl<B: EmKernels> Anchors<B> {
             }
         }
         if found.is_some() || ahead == 0.0 {
-            momentum = next_momentum;
+            momentum = next;
         }
         if found.is_none() {
             found = Some(self.pass(objective, scratch, purpose.next, stages, task)?).filter(|(value, _)| climbs(before, *value));
@@ -245,12 +243,12 @@ impl<B: EmKernels> Anchors<B> {
                 found
             }
         };
-        let optimality = stages.time(Stage::Update, || {
+        let found = stages.time(Stage::Update, || {
             self.make_preconditioner(objective, scratch)?;
             let (Some(last), Some(curvature)) = (&mut self.last, &self.curvature) else { return Ok(f64::INFINITY) };
             objective.copy_into(&mut last.x)?;
             last.value = Some(value);
-            objective.optimality(&last.gradient, &curvature.sum, scratch.all())
+            optimality(objective, &last.gradient, &curvature.sum, scratch)
         })?;
         let end = match self.end.take() {
             Some(end) => end,
@@ -258,7 +256,7 @@ impl<B: EmKernels> Anchors<B> {
         };
         self.end = Some(std::mem::replace(&mut self.new_end, end));
         (self.momentum, self.has_new_penalty) = (momentum, false);
-        Ok(Finding { value, terms, optimality })
+        Ok(Finding { value, terms, optimality: found })
     }
 
     /// Goes back to the last anchor and climbs from there by all data.
@@ -326,15 +324,15 @@ impl<B: EmKernels> Anchors<B> {
         scratch: &mut Scratch<B>,
     ) -> Result<(), ReconError> {
         let (Some(last), Some(curvature)) = (&self.last, &self.curvature) else { return Ok(()) };
-        let [first, second, _] = scratch.all();
-        make_preconditioner(objective, [&last.largest, &curvature.largest], &mut self.preconditioner, [first, second])
+        let Scratch { direction, ratio, .. } = scratch;
+        make_preconditioner(objective, [&last.largest, &curvature.largest], &mut self.preconditioner, [direction, ratio])
     }
 
     /// Goes through all data at the present image. Returns Φ and the likelihood's terms of the subset `next`.
     fn pass<M: ForwardModel<B>, S: ImageSpace<B>>(
         &mut self,
         objective: &mut Objective<B, M, S>,
-        Scratch { direction, ratio, other }: &mut Scratch<B>,
+        Scratch { direction, ratio, other, .. }: &mut Scratch<B>,
         next: usize,
         stages: &mut StageTimes,
         task: &Task,

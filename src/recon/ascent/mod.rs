@@ -16,6 +16,7 @@ mod barzilai_borwein;
 mod bsrem;
 mod kernels;
 mod objective;
+mod optimality;
 mod order;
 mod preconditioner;
 mod svrg;
@@ -99,8 +100,8 @@ impl AscentTuning {
     }
 }
 
-/// Optimality residual of an image: the longest step of a voxel by the second derivatives of its data, a part of the image's largest value. 0 at
-/// the maximum of the objective. An image is farther from the maximum than that: by the number of steps that it still needs.
+/// Optimality residual of an image: the longest change of a voxel in a step by the second derivatives of its data and by its penalty, a part
+/// of the image's largest value ([`optimality`]). 0 at the maximum of the objective. An image is farther from the maximum than that: by the number of steps that it still needs.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Optimality(pub f64);
@@ -134,7 +135,7 @@ impl Optimality {
 pub struct AscentReport {
     /// Φ at the image *before* the step, where the step went through all data.
     pub objective: Option<ObjectiveValue>,
-    /// Distance of that image from the maximum by the second derivatives of its data, a part of its largest value; of total variation `None`.
+    /// Residual of that image, where it was computed; of total variation `None`.
     pub optimality: Option<Optimality>,
     /// Step size.
     pub step_size: f64,

@@ -25,9 +25,6 @@ const SMOOTHING_FWHM_MM: f64 = 5.0;
 /// Part of the image's level Σx² / Σx that is δ.
 const LIFT: f64 = 0.1;
 
-/// Part of the mean of D that is added to it: D of a voxel at the edge may be almost 0.
-const PART_OF_MEAN: f64 = 1e-3;
-
 /// Second derivatives of the negative log-likelihood, H_s = A_sᵀ (m² ⊙ y / ȳ² ⊙ A_s), times an image of ones.
 pub(super) struct Curvature<B: EmKernels> {
     /// H · 1 = Σ H_s · 1.
@@ -59,7 +56,7 @@ pub(super) struct Objective<B: EmKernels, M, S> {
     pub model: M,
     spec: PenaltySpec,
     /// Known once the algorithm has begun.
-    penalty: Option<Penalty>,
+    pub penalty: Option<Penalty>,
     /// κ, if it is given; and the voxels of all pairs, once there has been a penalty.
     kappa: Option<Arc<Volume>>,
     neighbours: Option<B::Neighbours>,
@@ -82,7 +79,7 @@ pub(super) struct Objective<B: EmKernels, M, S> {
     /// Σ over all subsets of their sensitivities.
     pub sensitivity: B::Array<Image>,
     /// The least value of each voxel that a line crosses.
-    floor: B::Array<Image>,
+    pub floor: B::Array<Image>,
     data: B::Array<Data>,
     scratch: B::Array<Image>,
     volume: Volume,
@@ -435,48 +432,6 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         backend.fill(ones, 1.0)?;
         let [sum, squares] = [backend.dot(x, 0, ones, all.clone())?, backend.dot(x, 0, x, all)?];
         Ok(if sum > 0.0 { (LIFT * squares / sum) as f32 } else { 0.0 })
-    }
-
-    /// Returns how far the present image is from the maximum of Φ: the longest step of a voxel by the second derivatives of the data, as a
-    /// part of the image's largest value,
-    ///
-    /// ```text
-    /// r = max |max(floor, x + ∇Φ / D) − x| / max x,   D = H 1 + a thousandth of its mean
-    /// ```
-    ///
-    /// D has no factor x, so voxels at the floor, alone or together, that the data want higher count fully. It has no second derivatives of
-    /// the penalty either: they do not hold back an error that is the same in all neighbours, and with them an image with half of its counts
-    /// had r < 10⁻⁵ under a strong penalty. `of_data` = the gradient of the log-likelihood, `curvature` = H 1. An image of zeros that
-    /// wants to rise has r = 1.
-    ///
-    /// # Errors
-    /// Values that are not finite, device failure.
-    pub fn optimality(
-        &mut self,
-        of_data: &B::Array<Image>,
-        curvature: &B::Array<Image>,
-        [direction, divisor, other]: [&mut B::Array<Image>; 3],
-    ) -> Result<f64, ReconError> {
-        let all = self.all();
-        let Self { backend, sensitivity, .. } = self;
-        copy(backend, curvature, divisor, all.clone())?;
-        backend.fill(direction, 1.0)?;
-        // 1 where the sensitivity is above 0.
-        backend.masked(other, direction, sensitivity)?;
-        let [num, sum] = [backend.dot(other, 0, direction, all.clone())?, backend.dot(divisor, 0, other, all.clone())?];
-        backend.add_scaled(divisor, 0, (PART_OF_MEAN * sum / num.max(1.0)) as f32, direction, all.clone())?;
-        backend.em_update(other, direction, divisor)?;
-        copy(backend, of_data, direction, all.clone())?;
-        self.subtract_penalty_gradient(direction)?;
-        let Self { backend, x, floor, .. } = self;
-        copy(backend, x, divisor, all.clone())?;
-        let [of_step, of_x] = backend.climb(divisor, floor, 1.0, other, direction)?;
-        if !(of_step.is_finite() && of_x.is_finite()) {
-            return Err(ReconError::NotFinite("the gradient of the objective"));
-        }
-        backend.add_scaled(divisor, 0, -1.0, x, all)?;
-        let [step, largest] = [backend.max_magnitude(divisor)?, backend.max_magnitude(x)?];
-        Ok(if largest > 0.0 { step / largest } else { f64::from(u8::from(of_step > 0.0)) })
     }
 
     /// x = max(floor, x + `part` · (x − `end`)).

@@ -282,7 +282,16 @@ fn objective_at(
     voxels: Voxels,
     num_subsets: usize,
 ) -> objective::Objective<Host, ProjectionModel<Host, Dense, Dense>, Voxels> {
-    let mut objective = objective::Objective::new(Host, voxels, model(num_subsets), PENALTY, ADDITIONS, at(start)).unwrap();
+    penalised_at(start, voxels, num_subsets, PENALTY)
+}
+
+fn penalised_at(
+    start: &Volume,
+    voxels: Voxels,
+    num_subsets: usize,
+    penalty: PenaltySpec,
+) -> objective::Objective<Host, ProjectionModel<Host, Dense, Dense>, Voxels> {
+    let mut objective = objective::Objective::new(Host, voxels, model(num_subsets), penalty, ADDITIONS, at(start)).unwrap();
     let (mut stages, task) = (StageTimes::default(), Task::new());
     let order: Vec<usize> = (0..num_subsets).collect();
     objective.begin(&order, &mut stages, &task, |_, _, _| Ok(())).unwrap();

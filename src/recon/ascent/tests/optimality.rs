@@ -1,43 +1,81 @@
 //! The distance of an image from the maximum, and the part of the data that it explains.
 
 use super::*;
+use crate::recon::ascent::optimality::optimality;
+
+/// An image after whole iterations, and its residual.
+fn image_after(epochs: usize) -> (Optimality, Volume) {
+    let mut algorithm = svrg(StepSizes::Table, PENALTY, DrawOrder::Random);
+    run(&mut *algorithm, epochs);
+    let mut volume = Volume::filled(grid(), 0.0);
+    algorithm.volume_into(&mut volume).unwrap();
+    (algorithm.optimality(&Task::new()).unwrap().unwrap(), volume)
+}
+
+/// The residual of an image with a penalty; by the program, and by its formula by many plain steps.
+fn residuals(image: &Volume, penalty: PenaltySpec) -> [f64; 2] {
+    let mut objective = penalised_at(image, Voxels::whole(grid()), 4, penalty);
+    let curvature = objective.data_curvature(&mut StageTimes::default(), &Task::new()).unwrap();
+    let x: Vec<f64> = objective.x.iter().map(|x| f64::from(*x)).collect();
+    let ratios = ratios(&x);
+    let sum = |j: usize, value: &dyn Fn(usize) -> f64| -> f64 { (0..NUM_DATA).map(|i| Dense::element(i, j) * value(i)).sum() };
+    let of_data: Vec<f64> = (0..NUM_VOXELS).map(|j| sum(j, &|i| ratios[i][0] - 1.0)).collect();
+    let divisor: Vec<f64> = (0..NUM_VOXELS).map(|j| sum(j, &|i| ratios[i][1] * ratios[i][2])).collect();
+    let mean = divisor.iter().sum::<f64>() / NUM_VOXELS as f64;
+    let largest = x.iter().fold(0.0f64, |largest, x| largest.max(*x));
+    let terms_at = |z: &[f64]| penalty.from_start(objective.largest()).map(|penalty| penalty.terms(&grid(), z));
+    let mut z = x.clone();
+    for _ in 0..5_000 {
+        let terms = terms_at(&z);
+        for j in 0..NUM_VOXELS {
+            let d = divisor[j] + 1e-3 * mean;
+            let [slope, above] = terms.as_ref().map_or([0.0; 2], |terms| [terms.gradient[j], terms.above[j]]);
+            z[j] = (z[j] + (of_data[j] + d * (x[j] - z[j]) - slope) / (d + 2.0 * above)).max(1e-7 * largest);
+        }
+    }
+    let expected = z.iter().zip(&x).fold(0.0f64, |largest, (z, x)| largest.max((z - x).abs())) / largest;
+    let mut scratch = anchor::Scratch::new(&mut objective).unwrap();
+    let gradient = objective.backend.upload(Arc::new(of_data.iter().map(|value| *value as f32).collect())).unwrap();
+    let found = optimality(&mut objective, &gradient, &curvature.sum, &mut scratch).unwrap();
+    assert!(objective.x.iter().zip(&x).all(|(after, before)| f64::from(*after) == *before), "the image stays");
+    [found, expected]
+}
 
 #[test]
-fn the_optimality_residual_is_its_formula_and_finds_voxels_at_the_floor() {
-    let run_to = |epochs: usize| {
-        let mut algorithm = svrg(StepSizes::Table, PENALTY, DrawOrder::Random);
-        run(&mut *algorithm, epochs);
-        let mut volume = Volume::filled(grid(), 0.0);
-        algorithm.volume_into(&mut volume).unwrap();
-        (algorithm.optimality(&Task::new()).unwrap().unwrap(), volume)
-    };
-    let (far, _) = run_to(1);
-    let (near, volume) = run_to(100);
+fn the_optimality_residual_is_its_formula() {
+    let (far, _) = image_after(1);
+    let (near, maximum) = image_after(100);
     assert!(near.has_converged() && near.0 < 2e-6 && far.0 > 30.0 * near.0, "{far:?} {near:?}");
-    // By its formula, at another image: that of a voxel at the floor, and of all of a slice.
     for at_floor in [1, 4] {
-        let mut start = volume.clone();
-        start.as_mut_slice()[..at_floor].fill(0.0);
-        let mut objective = objective_at(&start, Voxels::whole(grid()), 4);
-        let curvature = objective.data_curvature(&mut StageTimes::default(), &Task::new()).unwrap();
-        let x: Vec<f64> = objective.x.iter().map(|x| f64::from(*x)).collect();
-        let ratios = ratios(&x);
-        let terms = PENALTY.from_start(objective.largest()).unwrap().terms(&grid(), &x);
-        let sum =
-            |j: usize, value: &dyn Fn(usize) -> f64| -> f64 { (0..NUM_DATA).map(|i| Dense::element(i, j) * value(i)).sum() };
-        let of_data: Vec<f64> = (0..NUM_VOXELS).map(|j| sum(j, &|i| ratios[i][0] - 1.0)).collect();
-        let divisor: Vec<f64> = (0..NUM_VOXELS).map(|j| sum(j, &|i| ratios[i][1] * ratios[i][2])).collect();
-        let mean = divisor.iter().sum::<f64>() / NUM_VOXELS as f64;
-        let largest = x.iter().fold(0.0f64, |largest, x| largest.max(*x));
-        let step = |j: usize| {
-            let step = (of_data[j] - terms.gradient[j]) / (divisor[j] + 1e-3 * mean);
-            ((x[j] + step).max(1e-7 * largest) - x[j]).abs()
-        };
-        let expected = (0..NUM_VOXELS).map(step).fold(0.0, f64::max) / largest;
-        let mut scratch = anchor::Scratch::new(&mut objective).unwrap();
-        let gradient = objective.backend.upload(Arc::new(of_data.iter().map(|value| *value as f32).collect())).unwrap();
-        let found = objective.optimality(&gradient, &curvature.sum, scratch.all()).unwrap();
-        assert!((found - expected).abs() <= 1e-4 * expected && found > 0.01, "{at_floor}: {found} {expected}");
+        let mut image = maximum.clone();
+        image.as_mut_slice()[..at_floor].fill(0.0);
+        // Without a penalty the step has a closed form. A strength of 50 is stronger than all data.
+        for (strength, within) in [(0.0, 1e-4), (0.5, 0.2), (50.0, 0.2)] {
+            let [found, expected] = residuals(&image, PenaltySpec { strength: Some(strength), ..PENALTY });
+            println!("{at_floor} at the floor, strength {strength}: {found} {expected}");
+            assert!((found - expected).abs() <= within * expected && found > 0.01, "{at_floor} {strength}: {found} {expected}");
+        }
+    }
+}
+
+#[test]
+fn no_strength_hides_a_common_error_or_inflates_a_single_one() {
+    let (_, maximum) = image_after(100);
+    let of_largest = |part: f32| {
+        let mut image = maximum.clone();
+        image.as_mut_slice().fill(part * maximum.range().1);
+        image
+    };
+    for strength in [0.5, 50.0, 5e3, 5e5] {
+        let penalty = PenaltySpec { strength: Some(strength), ..PENALTY };
+        // The penalty of a uniform image is 0: half of its counts.
+        let [common, _] = residuals(&of_largest(0.3), penalty);
+        // One voxel among others that are almost 0 goes to them: at most its own value.
+        let mut image = of_largest(1e-6);
+        image.as_mut_slice()[0] = maximum.range().1;
+        let [single, expected] = residuals(&image, penalty);
+        println!("strength {strength}: common {common}, single {single} ({expected})");
+        assert!(common > 0.05 && single > 0.05 && single < 3.0 * expected.max(1.0), "{strength}: {common} {single} {expected}");
     }
 }
 
