@@ -103,7 +103,7 @@ fn svrg_reaches_the_thresholds_of_a_twin_within_ten_epochs() {
         let value = values.find(|value| value["table"] == "epochs" && value["row"] == row && value["column"] == column);
         value.unwrap()["here"].as_f64()
     };
-    let reached = epochs("SVRG, table of step sizes", "whole object");
+    let reached = epochs("SVRG, table of step sizes", "all");
     assert!(reached.is_some_and(|epochs| epochs <= 10.0), "{text}");
     let near = epochs("SVRG, table of step sizes", "objective");
     assert!(near.is_some_and(|epochs| epochs <= 10.0), "{text}");

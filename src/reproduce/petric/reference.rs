@@ -9,9 +9,8 @@ use crate::task::Task;
 
 /// Epochs of the run for a reference.
 const EPOCHS: usize = 400;
-/// The run ends where all steps of an epoch change the image by less than this part of it, and its objective by less than
-/// [`MAX_CHANGE`].
-const MAX_UPDATE: f64 = 1e-6;
+/// The run ends where the optimality residual is at most this, and the objective changes by less than [`MAX_CHANGE`].
+const TOLERANCE: f64 = 1e-6;
 /// Relative change of the objective between two passes through all data.
 pub const MAX_CHANGE: f64 = 1e-9;
 
@@ -67,18 +66,17 @@ pub fn by_svrg(
         [.., before, last] => (last - before).abs() / last.abs(),
         _ => f64::INFINITY,
     };
-    let mut epochs = 0;
+    let (mut epochs, mut residual) = (0, f64::INFINITY);
     task.begin(max_epochs as u64);
     while epochs < max_epochs {
-        let mut largest = 0.0f64;
         for _ in 0..num_subsets {
-            let report = algorithm.step(task)?;
-            largest = largest.max(report.ascent.map_or(f64::INFINITY, |ascent| ascent.update));
-            objectives.extend(report.ascent.and_then(|ascent| ascent.objective).map(ObjectiveValue::total));
+            let ascent = algorithm.step(task)?.ascent;
+            objectives.extend(ascent.and_then(|ascent| ascent.objective).map(ObjectiveValue::total));
+            residual = ascent.and_then(|ascent| ascent.optimality).map_or(residual, |residual| residual.0);
         }
         epochs += 1;
         task.advance(1);
-        if largest < MAX_UPDATE && change(&objectives) < MAX_CHANGE {
+        if residual <= TOLERANCE && change(&objectives) < MAX_CHANGE {
             break;
         }
     }
