@@ -33,6 +33,13 @@ extern "C" __global__ void scaled_difference(float *out, float scale, const floa
     out[INDEX] = has_c ? __fadd_rn(scaled, c[INDEX]) : scaled;
 }
 
+// x = max(x, y)
+extern "C" __global__ void raise(float *x, const float *y, unsigned long long len)
+{
+    if (INDEX < len)
+        x[INDEX] = fmaxf(x[INDEX], y[INDEX]);
+}
+
 // x = fixed / scale: what 64-bit fixed point has added up
 extern "C" __global__ void from_fixed(float *x, const unsigned long long *fixed, double inverse_scale, unsigned long long len)
 {

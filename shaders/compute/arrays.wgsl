@@ -101,6 +101,15 @@ fn masked(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) g
     }
 }
 
+// x = max(x, y)
+@compute @workgroup_size(THREADS)
+fn raise(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
+    let i = index_of(thread, group, groups);
+    if i < span.len {
+        x[i] = max(x[i], y[i]);
+    }
+}
+
 // x = 0 outside the field of view, in a buffer of a [z, y, x] image from place x_at on: y_at is the length of a row, value the
 // number of rows, and each row y has the x of its part inside, from and up to.
 @compute @workgroup_size(THREADS)

@@ -13,10 +13,10 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use super::em_kernels::PoissonTerms;
+use super::em_kernels::{EmKernels, PoissonTerms};
 use super::model::{ForwardModel, Step};
 use super::stage::{Stage, StageTimes};
-use crate::algebra::{Backend, BackendError, Data, Image, ImageSpace};
+use crate::algebra::{BackendError, Data, Image, ImageSpace};
 use crate::operator::{Accumulation, OperatorError};
 
 /// Losses of a step with a race.
@@ -59,9 +59,11 @@ impl RaceReport {
 const MIN_SUM: f32 = 1.0 / (1 << 20) as f32;
 
 /// Losses of each voxel over the steps of a run.
-struct VoxelLosses<B: Backend> {
+struct VoxelLosses<B: EmKernels> {
     ratio: B::Array<Data>,
+    /// The exact backprojection of a step, and working memory.
     exact: B::Array<Image>,
+    parts: B::Array<Image>,
     /// Σ over the steps of the exact backprojections.
     sums: B::Array<Image>,
     /// Σ of the exact backprojections minus the racy ones.
@@ -69,11 +71,11 @@ struct VoxelLosses<B: Backend> {
     step_max: f64,
 }
 
-impl<B: Backend> VoxelLosses<B> {
+impl<B: EmKernels> VoxelLosses<B> {
     fn new(backend: &mut B, data_len: usize, image_len: usize) -> Result<Self, BackendError> {
         let mut image = || backend.zeros(image_len);
-        let [exact, sums, losses] = [image()?, image()?, image()?];
-        Ok(Self { ratio: backend.zeros(data_len)?, exact, sums, losses, step_max: f64::NEG_INFINITY })
+        let [exact, parts, sums, losses] = [image()?, image()?, image()?, image()?];
+        Ok(Self { ratio: backend.zeros(data_len)?, exact, parts, sums, losses, step_max: f64::NEG_INFINITY })
     }
 
     /// Stores the ratio, which a backprojection uses up.
@@ -90,19 +92,21 @@ impl<B: Backend> VoxelLosses<B> {
         backend.add_scaled(losses, 0, -1.0, racy, 0..image_len)
     }
 
-    /// Returns the largest part of a voxel's additions that was lost.
-    fn voxel_max(&self, backend: &mut B, image_len: usize) -> Result<f64, BackendError> {
-        let sums = backend.read(&self.sums, |sums| sums[..image_len].to_vec())?;
-        let min = MIN_SUM * sums.iter().copied().fold(0.0, f32::max);
-        backend.read(&self.losses, |losses| {
-            let parts = losses.iter().zip(&sums).filter(|(_, sum)| **sum > min).map(|(lost, sum)| f64::from(lost / sum));
-            parts.fold(0.0, f64::max)
-        })
+    /// Returns the largest part of a voxel's additions that was lost, in size; `ones` = the field of view.
+    fn voxel_max(&mut self, backend: &mut B, ones: &B::Array<Image>, image_len: usize) -> Result<f64, BackendError> {
+        let Self { exact: above, parts, sums, losses, .. } = self;
+        let least = MIN_SUM * backend.max_magnitude(sums)? as f32;
+        backend.fill(above, 0.0)?;
+        backend.add_scaled(above, 0, 1.0, sums, 0..image_len)?;
+        backend.add_scaled(above, 0, -least, ones, 0..image_len)?;
+        backend.masked(parts, losses, above)?;
+        backend.em_update(parts, ones, sums)?;
+        backend.max_magnitude(parts)
     }
 }
 
 /// References of a subset, made without its race.
-struct Reference<B: Backend> {
+struct Reference<B: EmKernels> {
     /// m A 1.
     row_sums: B::Array<Data>,
     /// Aᵀ m made with the race, if steps divide by it.
@@ -122,7 +126,7 @@ struct Sums {
 }
 
 /// Forward model that measures the losses of its backprojections. Without a race it costs nothing.
-pub(super) struct Watched<B: Backend, M> {
+pub(super) struct Watched<B: EmKernels, M> {
     model: M,
     /// True if steps with a race divide by a sensitivity that was made with it too.
     keeps_racy_sensitivity: bool,
@@ -139,7 +143,7 @@ pub(super) struct Watched<B: Backend, M> {
     sums: Option<Sums>,
 }
 
-impl<B: Backend, M> Deref for Watched<B, M> {
+impl<B: EmKernels, M> Deref for Watched<B, M> {
     type Target = M;
 
     fn deref(&self) -> &M {
@@ -147,13 +151,13 @@ impl<B: Backend, M> Deref for Watched<B, M> {
     }
 }
 
-impl<B: Backend, M> DerefMut for Watched<B, M> {
+impl<B: EmKernels, M> DerefMut for Watched<B, M> {
     fn deref_mut(&mut self) -> &mut M {
         &mut self.model
     }
 }
 
-impl<B: Backend, M: ForwardModel<B>> Watched<B, M> {
+impl<B: EmKernels, M: ForwardModel<B>> Watched<B, M> {
     /// `exact_accumulation` has no race. `keeps_racy_sensitivity`: steps with a race divide by a sensitivity with it too.
     pub fn new(model: M, image_len: usize, exact_accumulation: Accumulation, keeps_racy_sensitivity: bool) -> Self {
         let references = (0..model.num_subsets()).map(|_| None).collect();
@@ -263,10 +267,10 @@ impl<B: Backend, M: ForwardModel<B>> Watched<B, M> {
         let image = stages.time(Stage::Race, || step.backend.dot(x, 0, sensitivity, 0..self.image_len))?;
         let lost = 1.0 - sums.racy / sums.exact;
         let (mut lost_step_max, mut lost_voxel_max) = (lost, lost);
-        if let Some(of_voxels) = &mut self.voxel_losses {
+        if let (Some(of_voxels), Some(ones)) = (&mut self.voxel_losses, &self.ones) {
             of_voxels.step_max = of_voxels.step_max.max(lost);
             lost_step_max = of_voxels.step_max;
-            lost_voxel_max = stages.time(Stage::Race, || of_voxels.voxel_max(step.backend, self.image_len))?;
+            lost_voxel_max = stages.time(Stage::Race, || of_voxels.voxel_max(step.backend, ones, self.image_len))?;
         }
         let level = image / sums.exact_image;
         Ok(Some(RaceReport { lost, lost_of_ones: reference.lost_of_ones, level, lost_step_max, lost_voxel_max }))

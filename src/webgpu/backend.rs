@@ -48,6 +48,7 @@ pub(super) struct Kernels {
     pub gather: Kernel,
     pub em_update: Kernel,
     pub masked: Kernel,
+    pub raise: Kernel,
     pub find_largest: Kernel,
     pub drop_rounding: Kernel,
     pub dot_product: Kernel,
@@ -69,6 +70,7 @@ impl Kernels {
             gather: arrays("gather")?,
             em_update: arrays("em_update")?,
             masked: arrays("masked")?,
+            raise: arrays("raise")?,
             find_largest: columns("find_largest")?,
             drop_rounding: columns("drop_rounding")?,
             dot_product: reductions("dot_product")?,
@@ -254,7 +256,7 @@ impl WebGpuBackend {
     }
 
     /// Does something with each pair of buffers of x\[at..\] and y\[range\].
-    fn with_both<K>(
+    pub(super) fn with_both<K>(
         &mut self,
         kernel: &Kernel,
         (x, at): (&WebGpuArray<K>, usize),

@@ -37,6 +37,12 @@ impl AscentKernels for CudaBackend {
         Ok(self.partial::<2>()?.into_iter().fold([0.0; 2], |sums, part| [sums[0] + part[0], sums[1] + part[1]]))
     }
 
+    fn raise(&mut self, x: &mut CudaArray<Image>, y: &CudaArray<Image>) -> Result<(), BackendError> {
+        let len = x.len();
+        y.expect_len(len)?;
+        Ok(self.kernels.arrays.raise.launch(&self.stream, one_each(len), &mut x.0, &y.0, len as u64)?)
+    }
+
     fn max_magnitude(&mut self, x: &CudaArray<Image>) -> Result<f64, BackendError> {
         Ok(f64::from(self.largest_magnitude(x, x.len())?))
     }

@@ -15,7 +15,7 @@
 //!
 //! and all further steps are half as long.
 
-use super::objective::{Curvature, Objective, ObjectiveValue, copy, raise};
+use super::objective::{Curvature, Objective, ObjectiveValue, copy};
 use super::optimality::{ProximalScratch, next_momentum, optimality};
 use super::preconditioner::make_preconditioner;
 use super::{AscentReport, AscentTuning, Optimality};
@@ -332,7 +332,7 @@ impl<B: EmKernels> Anchors<B> {
     fn pass<M: ForwardModel<B>, S: ImageSpace<B>>(
         &mut self,
         objective: &mut Objective<B, M, S>,
-        Scratch { direction, ratio, other, .. }: &mut Scratch<B>,
+        Scratch { ratio, .. }: &mut Scratch<B>,
         next: usize,
         stages: &mut StageTimes,
         task: &Task,
@@ -353,7 +353,7 @@ impl<B: EmKernels> Anchors<B> {
             }
             stages.time(Stage::Update, || {
                 objective.backend.add_scaled(gradient, 0, 1.0, part, all.clone())?;
-                raise(&mut objective.backend, largest, part, [direction, other], all.clone())
+                objective.backend.raise(largest, part)
             })?;
         }
         objective.backend.add_scaled(gradient, 0, -1.0, &objective.sensitivity, all)?;

@@ -32,6 +32,12 @@ pub trait AscentKernels: Backend {
         direction: &mut Self::Array<Image>,
     ) -> Result<[f64; 2], BackendError>;
 
+    /// x = max(x, y).
+    ///
+    /// # Errors
+    /// Different lengths, device failure.
+    fn raise(&mut self, x: &mut Self::Array<Image>, y: &Self::Array<Image>) -> Result<(), BackendError>;
+
     /// Returns the largest |x|; 0 of none.
     ///
     /// # Errors
@@ -94,6 +100,13 @@ impl AscentKernels for Host {
         });
         let partial: Vec<[f64; 2]> = sums_of_chunks.collect();
         Ok([0, 1].map(|sum| partial.iter().map(|sums| sums[sum]).sum()))
+    }
+
+    fn raise(&mut self, x: &mut HostArray<Image>, y: &HostArray<Image>) -> Result<(), BackendError> {
+        expect_len(x.len(), [y])?;
+        let chunks = x.values_mut().par_chunks_mut(CHUNK).zip(y.par_chunks(CHUNK));
+        chunks.for_each(|(x, y)| x.iter_mut().zip(y).for_each(|(x, y)| *x = x.max(*y)));
+        Ok(())
     }
 
     fn max_magnitude(&mut self, x: &HostArray<Image>) -> Result<f64, BackendError> {

@@ -314,7 +314,6 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         let ones = self.backend.upload(uniform)?;
         let (mut other, mut own) = (self.backend.zeros::<Data>(data_len)?, self.zeros()?);
         let mut curvature = Curvature { sum: self.zeros()?, largest: self.zeros()? };
-        let [mut first, mut second] = [self.zeros()?, self.zeros()?];
         for subset in 0..self.num_subsets() {
             stages.time(Stage::Sensitivity, || -> Result<(), ReconError> {
                 let Self { backend, model, of_sensitivity, x, data, .. } = self;
@@ -330,7 +329,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
                 step.backend.multiply(data, 0, &other, 0..len)?;
                 model.adjoint(&mut step, data, &mut own)?;
                 step.backend.add_scaled(&mut curvature.sum, 0, 1.0, &own, all.clone())?;
-                Ok(raise(step.backend, &mut curvature.largest, &own, [&mut first, &mut second], all.clone())?)
+                Ok(step.backend.raise(&mut curvature.largest, &own)?)
             })?;
         }
         Ok(curvature)
@@ -514,17 +513,4 @@ pub(super) fn copy<B: EmKernels>(
 ) -> Result<(), BackendError> {
     backend.fill(out, 0.0)?;
     backend.add_scaled(out, 0, 1.0, x, all)
-}
-
-/// x = max(x, y).
-pub(super) fn raise<B: EmKernels>(
-    backend: &mut B,
-    x: &mut B::Array<Image>,
-    y: &B::Array<Image>,
-    [difference, positive]: [&mut B::Array<Image>; 2],
-    all: Range<usize>,
-) -> Result<(), BackendError> {
-    backend.scaled_difference(difference, 1.0, [y, x], None)?;
-    backend.masked(positive, difference, difference)?;
-    backend.add_scaled(x, 0, 1.0, positive, all)
 }

@@ -16,8 +16,8 @@
 //! z ← max(floor, z̃ + (∇L(x) − D (z̃ − x) − β ∇R(z̃)) / (D + 2 β c(z̃))),   z̃ = z + (t − 1) / t₊ (z − z′)
 //! ```
 //!
-//! until twice as many change r by less than a fifth. Where the penalty is so stiff that it has not settled after 64, a last step by D
-//! alone is an upper limit.
+//! Where the penalty is stiff, z is too near to x at first, and z̃ + (…) / D is too far. r is the larger distance, from the first step on at
+//! which it is at most twice the other one, or after 64.
 
 use super::anchor::Scratch;
 use super::objective::{Objective, copy};
@@ -26,10 +26,10 @@ use crate::recon::{EmKernels, ForwardModel, ReconError};
 
 /// Part of the mean of D that is added to it: D of a voxel at the edge may be almost 0.
 const PART_OF_MEAN: f64 = 1e-3;
-/// Steps after which r is looked at the first time, and at most.
-const STEPS: [u32; 2] = [4, 64];
-/// Ratio of r to that after half of the steps up to which it has settled.
-const SETTLED: f64 = 1.2;
+/// Largest number of steps.
+const MAX_STEPS: u32 = 64;
+/// Ratio of the far image's distance to the near one's at which the steps end.
+const NARROW: f64 = 2.0;
 
 /// t₊ of an accelerated step after t (Nesterov 1983, Sov Math Dokl 27:372).
 pub(super) fn next_momentum(t: f64) -> f64 {
@@ -82,40 +82,53 @@ fn proximal_step<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>>(
     let [num, sum] = [backend.dot(ones, 0, step, all.clone())?, backend.dot(curvature, 0, ones, all.clone())?];
     let part_of_mean = (PART_OF_MEAN * sum / num.max(1.0)) as f32;
     let largest = backend.max_magnitude(original)?;
-    copy(backend, original, last, all.clone())?;
-    let num_steps = if objective.penalty.is_some() { STEPS[1] } else { 0 };
-    let (mut t, mut before) = (1.0, 0.0);
-    for at in 0..=num_steps {
-        // D (x − z̃) + ∇L − β ∇R(z̃).
-        let Objective { backend, x, .. } = &mut *objective;
+    let part = |distance: f64| if largest > 0.0 { distance / largest } else { f64::from(u8::from(distance > 0.0)) };
+    // `direction` = ∇L + D (x − z̃) − β ∇R(z̃), `divisor` = D.
+    let ascend = |objective: &mut Objective<B, M, S>,
+                  [direction, divisor, step]: [&mut B::Array<Image>; 3],
+                  [original, ones]: [&B::Array<Image>; 2]| {
+        let (all, Objective { backend, x, .. }) = (objective.all(), &mut *objective);
         copy(backend, curvature, divisor, all.clone())?;
         backend.add_scaled(divisor, 0, part_of_mean, ones, all.clone())?;
         backend.scaled_difference(step, 1.0, [original, x], None)?;
-        copy(backend, of_data, direction, all.clone())?;
         backend.multiply(step, 0, divisor, all.clone())?;
-        backend.add_scaled(direction, 0, 1.0, step, all.clone())?;
-        objective.subtract_penalty_gradient(direction)?;
-        if at < num_steps {
-            objective.backend.fill(step, 0.0)?;
-            objective.add_penalty_curvature(step)?;
-            objective.backend.add_scaled(divisor, 0, 2.0, step, all.clone())?;
+        copy(backend, of_data, direction, all.clone())?;
+        backend.add_scaled(direction, 0, 1.0, step, all)?;
+        objective.subtract_penalty_gradient(direction)
+    };
+    copy(&mut objective.backend, original, last, all.clone())?;
+    let num_steps = if objective.penalty.is_some() { MAX_STEPS } else { 0 };
+    let (mut t, mut near) = (1.0, 0.0);
+    let mut far = f64::INFINITY;
+    for at in 0..=num_steps {
+        ascend(objective, [direction, divisor, step], [original, ones])?;
+        if at == num_steps || at.is_power_of_two() {
+            let Objective { backend, x, floor, .. } = &mut *objective;
+            backend.em_update(direction, ones, divisor)?;
+            if !backend.dot(direction, 0, direction, all.clone())?.is_finite() {
+                return Err(ReconError::NotFinite("the gradient of the objective"));
+            }
+            // max(floor, z̃ + direction) − x.
+            backend.scaled_difference(step, 1.0, [x, floor], Some(direction))?;
+            backend.masked(direction, step, step)?;
+            backend.add_scaled(direction, 0, 1.0, floor, all.clone())?;
+            backend.add_scaled(direction, 0, -1.0, original, all.clone())?;
+            far = part(backend.max_magnitude(direction)?);
+            if at == num_steps || far <= NARROW * near {
+                break;
+            }
+            ascend(objective, [direction, divisor, step], [original, ones])?;
         }
+        objective.backend.fill(step, 0.0)?;
+        objective.add_penalty_curvature(step)?;
         let Objective { backend, x, floor, .. } = &mut *objective;
+        backend.add_scaled(divisor, 0, 2.0, step, all.clone())?;
         copy(backend, ones, step, all.clone())?;
         backend.em_update(step, ones, divisor)?;
-        let [of_step, of_x] = backend.climb(x, floor, 1.0, step, direction)?;
-        if !(of_step.is_finite() && of_x.is_finite()) {
-            return Err(ReconError::NotFinite("the gradient of the objective"));
-        }
-        let count = at + 1;
-        if at == num_steps || (count >= STEPS[0] && count.is_power_of_two()) {
+        backend.climb(x, floor, 1.0, step, direction)?;
+        if (at + 1).is_power_of_two() {
             backend.scaled_difference(step, 1.0, [x, original], None)?;
-            let distance = backend.max_magnitude(step)?;
-            let found = if largest > 0.0 { distance / largest } else { f64::from(u8::from(distance > 0.0)) };
-            if at == num_steps || (count > STEPS[0] && found <= SETTLED * before) {
-                return Ok(found);
-            }
-            before = found;
+            near = part(backend.max_magnitude(step)?);
         }
         let next = next_momentum(t);
         objective.copy_into(step)?;
@@ -123,5 +136,5 @@ fn proximal_step<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>>(
         copy(&mut objective.backend, step, last, all.clone())?;
         t = next;
     }
-    Ok(before)
+    Ok(far.max(near))
 }

@@ -205,7 +205,7 @@ fn optimality_ui(view: &ReconView, ui: &mut Ui) {
     let text = RichText::new(format!("{state}: optimality residual {}", residual.text())).small();
     let text = if residual.is_far() { text.color(theme::colours(ui.visuals()).warning) } else { text.weak() };
     ui.add(egui::Label::new(text).wrap()).on_hover_text(
-        "Longest step of a voxel by the curvature of its data, a part of the largest value. At most 0.01 %: converged",
+        "Longest step of a voxel by the curvature of the data and by the penalty, a part of the largest value. At most 0.001 %: converged",
     );
 }
 

@@ -42,6 +42,12 @@ impl AscentKernels for WebGpuBackend {
         Ok(sums)
     }
 
+    fn raise(&mut self, x: &mut WebGpuArray<Image>, y: &WebGpuArray<Image>) -> Result<(), BackendError> {
+        let (kernel, len) = (self.kernels.raise.clone(), x.len());
+        y.expect_len(len)?;
+        self.with_both(&kernel, (x, 0), (y, 0..len), 0.0)
+    }
+
     fn max_magnitude(&mut self, x: &WebGpuArray<Image>) -> Result<f64, BackendError> {
         self.read(x, max_magnitude).map(f64::from)
     }
