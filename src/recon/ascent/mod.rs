@@ -107,7 +107,7 @@ impl AscentTuning {
 pub struct Optimality(pub f64);
 
 impl Optimality {
-    /// Residual up to which an image has converged. It is smaller than the distance from the maximum, the more so the less the data tell of a
+    /// Residual up to which an image has converged. It is smaller than the distance from the maximum, the more so the less the data measure a
     /// voxel: in all tests the worst voxel was then within 0.5 % of the largest value, and within 2 % at 5 × 10⁻⁵.
     const CONVERGED: f64 = 1e-5;
     /// Residual above which an image is not one of its objective.

@@ -8,7 +8,7 @@
 //! H: the second derivatives of −L. x⁺ is the proximal step (Parikh & Boyd 2014, Found Trends Optim 1:127): x⁺ = x only at the maximum. D has
 //! no factor x, so a voxel at the floor that the data want higher counts fully. The penalty is taken as it is, not as a part of D: it does
 //! not hold back an error that is the same in all neighbours (in D it would: an image with half of its counts then had r < 10⁻⁵ under a
-//! strong penalty), and it does hold back one voxel among others (without it r would be 100 beside voxels that are almost 0).
+//! strong penalty), and it does hold back one voxel among others (without it r would be 100 next to voxels that are almost 0).
 //!
 //! x⁺ is found by accelerated steps
 //!
