@@ -63,28 +63,18 @@
 //! row 12: cli
 //! ```
 
-pub mod algebra;
+pub use tomoscope_base::{coded, data, geometry, random, scanner, statistics, task, text};
+#[cfg(feature = "cuda")]
+pub use tomoscope_engine::cuda;
+#[cfg(feature = "mpi")]
+pub use tomoscope_engine::mpi;
+pub use tomoscope_engine::{algebra, measure, montecarlo, operator, phantom, plan, recon, webgpu};
+pub use tomoscope_formats::{io, pacs};
+
 #[doc(hidden)]
 pub mod bench;
 #[doc(hidden)]
 pub mod cli;
-pub mod coded;
-#[cfg(feature = "cuda")]
-pub mod cuda;
-pub mod data;
-pub mod geometry;
-pub mod io;
-pub mod measure;
-pub mod montecarlo;
-#[cfg(feature = "mpi")]
-pub mod mpi;
-pub mod operator;
-#[doc(hidden)]
-pub mod pacs;
-pub mod phantom;
-pub mod plan;
-pub mod random;
-pub mod recon;
 #[doc(hidden)]
 pub mod remote;
 #[doc(hidden)]
@@ -93,13 +83,7 @@ pub mod render;
 pub mod report;
 #[doc(hidden)]
 pub mod reproduce;
-pub mod scanner;
 #[doc(hidden)]
 pub mod session;
-pub mod statistics;
-pub mod task;
-pub mod text;
 #[doc(hidden)]
 pub mod ui;
-#[doc(hidden)]
-pub mod webgpu;

@@ -1,0 +1,9 @@
+//! File formats of tomoscope, read and written, and sending to archives.
+
+#![warn(missing_docs)]
+
+use tomoscope_base::{coded, data, geometry, scanner, statistics, task, text};
+
+pub mod io;
+#[doc(hidden)]
+pub mod pacs;
