@@ -83,15 +83,9 @@ impl Display for CliError {
     }
 }
 
-impl From<Problem> for CliError {
-    fn from(problem: Problem) -> Self {
-        Self { problem, exit_code: FAILED }
-    }
-}
-
-impl<E: Coded + Display> From<E> for CliError {
+impl<E: Into<Problem>> From<E> for CliError {
     fn from(error: E) -> Self {
-        Problem::from(error).into()
+        Self { problem: error.into(), exit_code: FAILED }
     }
 }
 
