@@ -102,6 +102,21 @@ fn values_that_are_no_numbers_fail_the_run_by_name() {
 }
 
 #[test]
+fn a_start_image_in_another_unit_is_refused() {
+    for method in METHODS {
+        for (level, is_refused) in [(3.0, false), (0.0, false), (3e4, true), (3e-4, true)] {
+            let start = Volume::filled(grid(), level);
+            let spec = AlgorithmSpec::Ascent { method, penalty: PENALTY };
+            let images = StartImages { init: Some(&start), kappa: None };
+            let mut algorithm = crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, images).unwrap();
+            let refused = algorithm.step(&Task::new()).err();
+            let is_level = matches!(&refused, Some(ReconError::UnsuitableSettings(SettingsProblem::StartImageLevel { .. })));
+            assert_eq!(is_level, is_refused, "{level}: {refused:?}");
+        }
+    }
+}
+
+#[test]
 fn a_run_ends_at_its_tolerance() {
     let tolerance = Some(1e-3);
     let svrg = AscentMethod::Svrg(SvrgSettings { tolerance, ..SETTINGS });
