@@ -34,7 +34,7 @@ fn residuals(image: &Volume, penalty: PenaltySpec) -> [f64; 2] {
         }
     }
     let expected = z.iter().zip(&x).fold(0.0f64, |largest, (z, x)| largest.max((z - x).abs())) / largest;
-    let mut scratch = anchor::Scratch::new(&mut objective).unwrap();
+    let mut scratch = scratch::Scratch::new(&mut objective).unwrap();
     let gradient = objective.backend.upload(Arc::new(of_data.iter().map(|value| *value as f32).collect())).unwrap();
     let found = optimality(&mut objective, &gradient, &curvature.sum, &mut scratch).unwrap();
     assert!(objective.x.iter().zip(&x).all(|(after, before)| f64::from(*after) == *before), "the image stays");
