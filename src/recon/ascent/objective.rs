@@ -185,7 +185,9 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
             std::mem::swap(x, scratch);
             Ok(())
         })?;
-        self.check_level()?;
+        if !is_uniform {
+            self.check_level()?;
+        }
         let largest = f64::from(self.volume()?.range().1);
         self.largest = largest;
         self.penalty = self.spec.from_start(largest);
@@ -196,7 +198,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         Ok(())
     }
 
-    /// Refuses an image that makes far more or fewer counts expect than there are: all that follows from it (β, ε, δ, κ, the floor) would be of
+    /// Refuses a given start image that makes far more or fewer counts expect than there are: all that follows from it (β, ε, δ, κ, the floor) would be of
     /// its unit. An image of zeros expects nothing.
     fn check_level(&mut self) -> Result<(), ReconError> {
         let all = self.all();
