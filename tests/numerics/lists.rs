@@ -177,16 +177,20 @@ fn kappa_of_events_adds_up_to_their_number() {
         prepare_with(&Cache::nowhere(), &Job::of(&study, settings), &Task::new()).unwrap().algorithm
     };
     // Of a uniform image c the log-likelihood is N ln c − c Σ s and what does not depend on c: its second derivative is −N / c².
-    let kappa = at_level(0.5).kappa(&Task::new()).unwrap().unwrap();
+    // (Levels near the one that makes as many counts expect as there are, 8.3e-4; others are refused.)
+    let [low, middle, high] = [8e-4f32, 1e-3, 1.2e-3];
+    let (step, square) = (f64::from(high - middle).powi(2), f64::from(middle).powi(2));
+    let kappa = at_level(middle).kappa(&Task::new()).unwrap().unwrap();
     let sum: f64 = kappa.as_slice().iter().map(|kappa| f64::from(*kappa).powi(2)).sum();
     let data_term = |level: f32| at_level(level).objective(&Task::new()).unwrap().unwrap().log_likelihood;
-    let second = (data_term(0.6) - 2.0 * data_term(0.5) + data_term(0.4)) / 0.01;
-    let expected_second = num_events * (0.6f64.ln() - 2.0 * 0.5f64.ln() + 0.4f64.ln()) / 0.01;
+    let ln = |level: f32| f64::from(level).ln();
+    let second = (data_term(high) - 2.0 * data_term(middle) + data_term(low)) / step;
+    let expected_second = num_events * (ln(high) - 2.0 * ln(middle) + ln(low)) / step;
     println!(
         "sum of the squares of κ {sum:.1}, N / c² {:.1}; differences {second:.1} and {expected_second:.1}",
-        num_events / 0.25
+        num_events / square
     );
-    assert!((sum * 0.25 / num_events - 1.0).abs() < 1e-3, "{sum} {num_events}");
+    assert!((sum * square / num_events - 1.0).abs() < 1e-3, "{sum} {num_events}");
     // (Of sums in f32.)
     assert!((second / expected_second - 1.0).abs() < 5e-3, "{second} {expected_second}");
 }

@@ -401,7 +401,7 @@ fn recovery_of_blurred_spheres_is_that_of_the_closed_form_and_complies_at_the_wi
         let verdict = Verdict::of(&found, earl);
         assert_eq!(verdict.complies(), complies, "{fwhm_mm} mm: {:?}", verdict.worst().unwrap());
         let outside: Vec<String> = verdict.deviations.iter().filter(|d| d.excess() != 0.0).map(|d| d.text()).collect();
-        assert!(complies || outside.iter().any(|text| text.starts_with(first_outside)), "{fwhm_mm} mm: {outside:?}");
+        assert!(complies || outside.iter().any(|text| text.contains(first_outside)), "{fwhm_mm} mm: {outside:?}");
     }
     // A ratio that is too small doubles every coefficient, and none of the mean lies in its band.
     let halved = RecoveryRegions::new(&placement, &fine(), Some(0.5 * RATIO)).unwrap();

@@ -404,8 +404,8 @@ fn replicates_that_are_not_possible_are_refused_and_counted_in_the_forecast() {
     let longer = ReplicateSettings { scan_secs: Some(5.0), ..part };
     assert_eq!(problem(of(longer)), SetupProblem::LongerScan { as_if_secs: 10.0, scan_secs: 5.0 });
     let bytes = |settings| tomoscope::plan::forecast(&Job::of(&study, settings), None).unwrap().memory_bytes;
-    // With its image a replicate of SVRG has the anchor, its gradient and those of four subsets, and the preconditioner.
-    for (algorithm, num_images) in [(AlgorithmChoice::OSEM, 1), (AlgorithmChoice::BSREM, 1), (AlgorithmChoice::SVRG, 8)] {
+    // With its image a replicate that climbs has the eight images of its anchors, and one of SVRG the gradients of four subsets.
+    for (algorithm, num_images) in [(AlgorithmChoice::OSEM, 1), (AlgorithmChoice::BSREM, 9), (AlgorithmChoice::SVRG, 13)] {
         let per_replicate = 4 * (study.measured.geometry().num_bins() + num_images * grid().num_voxels()) as u64;
         let further = bytes(RunSettings { algorithm, ..of(twenty) }) - bytes(RunSettings { algorithm, ..settings(None) });
         assert!(further >= 20 * per_replicate && further < 20 * per_replicate + 20 * grid().num_voxels() as u64, "{further}");

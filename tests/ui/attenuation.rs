@@ -6,9 +6,9 @@ use egui::accesskit::Role;
 use egui::{Rect, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use tomoscope::data::Volume;
+use tomoscope::data::{Michelogram, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::io::{map_beside, read_volume, write_volume};
+use tomoscope::io::{Correction, map_beside, read_volume, write_projections, write_volume};
 use tomoscope::plan::{ListFiles, StudyFiles};
 use tomoscope::ui::{App, Source};
 
@@ -20,6 +20,14 @@ use super::{click, give_up_unsaved, renderer, wait_for, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 1000.0];
 const SHOW: &str = "Show attenuation map";
+
+/// A scan whose factors are efficiencies: those of its attenuation beside a map would correct it twice.
+fn write_scan_with_efficiencies(folder: &Path) {
+    let geometry = write_scan(folder).measured.prompts.geometry;
+    let efficiencies = (0..geometry.num_bins()).map(|bin| 0.9 + 0.01 * (bin % 7) as f32).collect();
+    let path = Correction::Multiplicative.path_beside(&folder.join("scan.hs"));
+    write_projections(&path, &Michelogram::new(geometry, efficiencies).unwrap()).unwrap();
+}
 
 /// Writes the same map without its upper slices along z.
 fn write_cut(from: &Path, to: &Path, num_slices: usize) {
@@ -97,7 +105,7 @@ fn the_map_of_a_list_is_drawn_over_its_image_in_one_hue() {
 #[test]
 fn sinograms_have_a_map_too_and_where_it_ends_is_said() {
     let folder = tempfile::tempdir().unwrap();
-    write_scan(folder.path());
+    write_scan_with_efficiencies(folder.path());
     list(folder.path());
     let map = folder.path().join("events_mu.nii.gz");
     let slices = read_volume(&map).unwrap().0.grid.size[2];
@@ -135,7 +143,7 @@ fn sinograms_have_a_map_too_and_where_it_ends_is_said() {
 #[test]
 fn the_map_of_a_bed_is_added_and_drawn() {
     let folder = tempfile::tempdir().unwrap();
-    write_scan(folder.path());
+    write_scan_with_efficiencies(folder.path());
     list(folder.path());
     let map = folder.path().join("events_mu.nii.gz");
     // A bed on the voxels of the object's map.

@@ -63,7 +63,8 @@ fn objective_update_and_step_size_have_curves() {
     start(&mut harness, "Start", 1);
     let curves = harness.state().curves();
     assert_eq!(curves.objective.iter().map(|point| point[0]).collect::<Vec<_>>(), [0.0, 2.0, 4.0, 6.0]);
-    assert_eq!((curves.update.len(), curves.step_size.len(), curves.step_size[0]), (28, 28, [0.25, 3.0]));
+    assert_eq!((curves.update.len(), curves.step_size.len(), curves.step_size[0]), (28, 28, [0.25, 1.5]));
+    assert!(curves.optimality.len() >= 4 && curves.optimality.iter().all(|point| point[1] > 0.0), "{:?}", curves.optimality);
     // The change is that of both terms.
     let [objective, data_term, penalty] = [&curves.objective_change, &curves.data_term_change, &curves.penalty_change];
     assert_eq!(objective.len(), 1);
@@ -74,7 +75,7 @@ fn objective_update_and_step_size_have_curves() {
     click(&mut harness, "Likelihood");
     for (before, curve, plot) in [
         ("Likelihood", "Objective", "Plot: change of the objective"),
-        ("Objective", "Update", "Plot: update of the image"),
+        ("Objective", "Update", "Plot: update, optimality residual"),
         ("Update", "Step size", "Plot: step size"),
     ] {
         click(&mut harness, &format!("Curves: {before}"));

@@ -225,6 +225,15 @@ pub enum SettingsProblem {
         "the start image has negative or non-finite values; MLEM and OSEM multiply it, so it must be zero or positive everywhere"
     )]
     StartImage,
+    /// A start image in another unit, or of another scan.
+    #[error(
+        "the start image makes {times} times as many counts expect as there are: it is in another unit, or of another scan; the strength \
+         and the floor of a penalised run follow from it. Divide it by that number, or start without it"
+    )]
+    StartImageLevel {
+        /// Expected counts of the image as a multiple of the measured ones.
+        times: String,
+    },
     /// κ of an image without the image.
     #[error("the weights κ are those of an image, and there is none: choose --kappa FILE, auto or none")]
     NoKappa,

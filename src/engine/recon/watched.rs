@@ -92,15 +92,16 @@ impl<B: EmKernels> VoxelLosses<B> {
         backend.add_scaled(losses, 0, -1.0, racy, 0..image_len)
     }
 
-    /// Returns the largest part of a voxel's additions that was lost, in size; `ones` = the field of view.
-    fn voxel_max(&mut self, backend: &mut B, ones: &B::Array<Image>, image_len: usize) -> Result<f64, BackendError> {
-        let Self { exact: above, parts, sums, losses, .. } = self;
+    /// Returns the largest part of a voxel's additions that was lost, in size.
+    fn voxel_max(&mut self, backend: &mut B, image_len: usize) -> Result<f64, BackendError> {
+        let Self { exact: scratch, parts, sums, losses, .. } = self;
+        // Above 0 where the sum is more than rounding.
         let least = MIN_SUM * backend.max_magnitude(sums)? as f32;
-        backend.fill(above, 0.0)?;
-        backend.add_scaled(above, 0, 1.0, sums, 0..image_len)?;
-        backend.add_scaled(above, 0, -least, ones, 0..image_len)?;
-        backend.masked(parts, losses, above)?;
-        backend.em_update(parts, ones, sums)?;
+        backend.fill(scratch, -least)?;
+        backend.add_scaled(scratch, 0, 1.0, sums, 0..image_len)?;
+        backend.masked(parts, losses, scratch)?;
+        backend.fill(scratch, 1.0)?;
+        backend.em_update(parts, scratch, sums)?;
         backend.max_magnitude(parts)
     }
 }
@@ -267,10 +268,10 @@ impl<B: EmKernels, M: ForwardModel<B>> Watched<B, M> {
         let image = stages.time(Stage::Race, || step.backend.dot(x, 0, sensitivity, 0..self.image_len))?;
         let lost = 1.0 - sums.racy / sums.exact;
         let (mut lost_step_max, mut lost_voxel_max) = (lost, lost);
-        if let (Some(of_voxels), Some(ones)) = (&mut self.voxel_losses, &self.ones) {
+        if let Some(of_voxels) = &mut self.voxel_losses {
             of_voxels.step_max = of_voxels.step_max.max(lost);
             lost_step_max = of_voxels.step_max;
-            lost_voxel_max = stages.time(Stage::Race, || of_voxels.voxel_max(step.backend, ones, self.image_len))?;
+            lost_voxel_max = stages.time(Stage::Race, || of_voxels.voxel_max(step.backend, self.image_len))?;
         }
         let level = image / sums.exact_image;
         Ok(Some(RaceReport { lost, lost_of_ones: reference.lost_of_ones, level, lost_step_max, lost_voxel_max }))

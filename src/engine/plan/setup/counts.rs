@@ -129,7 +129,7 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task:
     let (entry, device) = (chosen.entry, chosen.device());
     let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
     let accumulation = settings.accumulation_on(&**system);
-    chosen.notices.extend(race_warning(accumulation));
+    chosen.notices.extend(race_warning(accumulation, settings.algorithm));
     chosen.notices.extend(counts.tof_bins().and_then(|bins| coarse_for_tof(bins.fwhm_mm, &settings.grid)));
     let is_deterministic = accumulation == Accumulation::Deterministic;
     let additions = Additions {

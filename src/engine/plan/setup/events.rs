@@ -92,7 +92,7 @@ pub(in crate::plan) fn prepare_on(
     if let Some(psf) = &settings.psf {
         notices.extend(check_psf(psf, &settings.grid)?);
     }
-    notices.extend(race_warning(accumulation));
+    notices.extend(race_warning(accumulation, settings.algorithm));
     let names = text_of(&members);
     let racy_sensitivity = settings.research.racy_sensitivity;
     let additions = Additions { accumulation, sensitivity_accumulation: usual, racy_sensitivity };

@@ -39,7 +39,7 @@ pub(in crate::plan) fn prepare_on(
         ));
     }
     let (accumulation, needs) = (requirement.accumulation, MemoryNeeds::of([(requirement.bytes, requirement.free.clone())]));
-    notices.extend(race_warning(accumulation));
+    notices.extend(race_warning(accumulation, settings.algorithm));
     let MemoryRequirement { image, data, residence, .. } = requirement;
     let mut system = platform.matrix_system(matrix, image, data, residence)?;
     let secs_per_iteration = system.trial_secs(1, accumulation)?;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::anchor::{Anchors, Scratch};
+use super::anchor::Anchors;
 use super::objective::{Objective, ObjectiveValue};
+use super::scratch::Scratch;
 use super::{AscentReport, AscentTuning, Optimality};
 use crate::algebra::{BackendError, Image, ImageSpace, PendingVolume};
 use crate::data::{RoiMask, RoiSums, Volume};

@@ -16,8 +16,9 @@
 //! and all further steps are half as long.
 
 use super::objective::{Curvature, Objective, ObjectiveValue, copy};
-use super::optimality::{ProximalScratch, next_momentum, optimality};
+use super::optimality::{next_momentum, optimality};
 use super::preconditioner::make_preconditioner;
+use super::scratch::Scratch;
 use super::{AscentReport, AscentTuning, Optimality};
 use crate::algebra::{BackendError, Image, ImageSpace};
 use crate::recon::{EmKernels, ForwardModel, PoissonTerms, ReconError, Stage, StageTimes};
@@ -32,21 +33,6 @@ const MAX_HALVINGS: i32 = 20;
 
 /// Images of [`Anchors`] but for the b_s: P, the anchor with gradient and bound, second derivatives, two ends of stretches.
 pub(in crate::recon) const IMAGES_OF_ANCHORS: u64 = 8;
-
-/// Working memory that the run and its replicates share: images.
-pub(super) struct Scratch<B: EmKernels> {
-    pub direction: B::Array<Image>,
-    pub ratio: B::Array<Image>,
-    pub other: B::Array<Image>,
-    pub proximal: ProximalScratch<B>,
-}
-
-impl<B: EmKernels> Scratch<B> {
-    pub fn new<M: ForwardModel<B>, S: ImageSpace<B>>(objective: &mut Objective<B, M, S>) -> Result<Self, BackendError> {
-        let [direction, ratio, other] = [objective.zeros()?, objective.zeros()?, objective.zeros()?];
-        Ok(Self { direction, ratio, other, proximal: ProximalScratch::new(objective)? })
-    }
-}
 
 /// An image with the gradient of all data.
 pub(super) struct Anchor<B: EmKernels> {

@@ -9,8 +9,9 @@
 
 use super::AscentReport;
 use super::algorithm::{Ascent, Climb};
-use super::anchor::{Anchors, IMAGES_OF_ANCHORS, Purpose, Scratch};
+use super::anchor::{Anchors, IMAGES_OF_ANCHORS, Purpose};
 use super::objective::{Objective, copy};
+use super::scratch::Scratch;
 use crate::algebra::{BackendError, Image, ImageSpace};
 use crate::recon::{Algorithm, EmKernels, ForwardModel, PoissonTerms, ReconError, Stage, StageTimes, SubsetOrder};
 use crate::task::Task;

@@ -19,6 +19,7 @@ mod objective;
 mod optimality;
 mod order;
 mod preconditioner;
+mod scratch;
 mod svrg;
 
 pub use bsrem::BsremSettings;

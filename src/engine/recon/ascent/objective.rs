@@ -19,6 +19,9 @@ use crate::task::Task;
 /// Least value of a voxel as a part of the start image's largest: an image of zeros along a line with counts has no likelihood.
 const FLOOR: f32 = 1e-7;
 
+/// Largest ratio of the expected counts of a start image to the measured ones, and of these to those.
+const MAX_LEVEL: f64 = 10.0;
+
 /// Smoothing of the image from which the strength follows, mm.
 const SMOOTHING_FWHM_MM: f64 = 5.0;
 
@@ -182,6 +185,9 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
             std::mem::swap(x, scratch);
             Ok(())
         })?;
+        if !is_uniform {
+            self.check_level()?;
+        }
         let largest = f64::from(self.volume()?.range().1);
         self.largest = largest;
         self.penalty = self.spec.from_start(largest);
@@ -190,6 +196,18 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
         self.for_each_image(stages, |objective, _| Ok(objective.hold_above_floor()?))?;
         self.start = None;
         Ok(())
+    }
+
+    /// Refuses a given start image that makes far more or fewer counts expect than there are: all that follows from it (β, ε, δ, κ, the floor) would be of
+    /// its unit. An image of zeros expects nothing.
+    fn check_level(&mut self) -> Result<(), ReconError> {
+        let all = self.all();
+        let expected = self.backend.dot(&self.x, 0, &self.sensitivity, all)?;
+        let level = self.model.totals()?.start_level(1.0, expected).map_or(1.0, f64::from);
+        if (1.0 / MAX_LEVEL..=MAX_LEVEL).contains(&level) {
+            return Ok(());
+        }
+        Err(SettingsProblem::StartImageLevel { times: format!("{:.3e}", 1.0 / level) }.into())
     }
 
     /// Returns the number of replicates.

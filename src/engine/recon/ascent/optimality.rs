@@ -19,9 +19,9 @@
 //! Where the penalty is stiff, z is too near to x at first, and z̃ + (…) / D is too far. r is the larger distance, from the first step on at
 //! which it is at most twice the other one, or after 64.
 
-use super::anchor::Scratch;
 use super::objective::{Objective, copy};
-use crate::algebra::{BackendError, Image, ImageSpace};
+use super::scratch::Scratch;
+use crate::algebra::{Image, ImageSpace};
 use crate::recon::{EmKernels, ForwardModel, ReconError};
 
 /// Part of the mean of D that is added to it: D of a voxel at the edge may be almost 0.
@@ -36,21 +36,6 @@ pub(super) fn next_momentum(t: f64) -> f64 {
     0.5 * (1.0 + (1.0 + 4.0 * t * t).sqrt())
 }
 
-/// Images of the accelerated steps.
-pub(super) struct ProximalScratch<B: EmKernels> {
-    /// The image whose residual it is, and the last z.
-    original: B::Array<Image>,
-    last: B::Array<Image>,
-    /// 1 where the sensitivity is above 0.
-    ones: B::Array<Image>,
-}
-
-impl<B: EmKernels> ProximalScratch<B> {
-    pub fn new<M: ForwardModel<B>, S: ImageSpace<B>>(objective: &mut Objective<B, M, S>) -> Result<Self, BackendError> {
-        Ok(Self { original: objective.zeros()?, last: objective.zeros()?, ones: objective.zeros()? })
-    }
-}
-
 /// Returns r of the present image; 1 of an image of zeros that wants to rise. `of_data` = ∇L, `curvature` = H 1.
 ///
 /// # Errors
@@ -61,9 +46,9 @@ pub(super) fn optimality<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>>(
     curvature: &B::Array<Image>,
     scratch: &mut Scratch<B>,
 ) -> Result<f64, ReconError> {
-    objective.copy_into(&mut scratch.proximal.original)?;
+    objective.copy_into(&mut scratch.original)?;
     let found = proximal_step(objective, of_data, curvature, scratch);
-    std::mem::swap(&mut objective.x, &mut scratch.proximal.original);
+    std::mem::swap(&mut objective.x, &mut scratch.original);
     found
 }
 
@@ -72,9 +57,8 @@ fn proximal_step<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>>(
     objective: &mut Objective<B, M, S>,
     of_data: &B::Array<Image>,
     curvature: &B::Array<Image>,
-    Scratch { direction, ratio: step, other: divisor, proximal }: &mut Scratch<B>,
+    Scratch { direction, ratio: step, other: divisor, original, last, ones }: &mut Scratch<B>,
 ) -> Result<f64, ReconError> {
-    let ProximalScratch { original, last, ones } = proximal;
     let all = objective.all();
     let Objective { backend, sensitivity, .. } = objective;
     backend.fill(step, 1.0)?;

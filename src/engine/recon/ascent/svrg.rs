@@ -10,9 +10,10 @@
 //! needs no pass through the data: the b_s do not contain it.
 
 use super::algorithm::{Ascent, Climb};
-use super::anchor::{Anchor, Anchors, IMAGES_OF_ANCHORS, Purpose, Scratch};
+use super::anchor::{Anchor, Anchors, IMAGES_OF_ANCHORS, Purpose};
 use super::barzilai_borwein::BarzilaiBorwein;
 use super::objective::Objective;
+use super::scratch::Scratch;
 use super::{AscentReport, DrawOrder};
 use crate::algebra::{BackendError, ImageSpace};
 use crate::recon::{Algorithm, EmKernels, ForwardModel, PoissonTerms, ReconError, Stage, StageTimes, SubsetOrder};

@@ -317,7 +317,7 @@ fn the_preconditioner_bounds_the_second_derivatives_of_every_subset() {
         let x: Vec<f64> = (0..NUM_VOXELS).map(|j| if j == 3 { 1e-7 } else { 0.5 * (j + 1) as f64 }).collect();
         let start = Volume::from_vec(grid(), x.iter().map(|x| *x as f32).collect(), Default::default()).unwrap();
         let mut objective = objective_at(&start, Voxels::whole(grid()), num_subsets);
-        let mut scratch = anchor::Scratch::new(&mut objective).unwrap();
+        let mut scratch = scratch::Scratch::new(&mut objective).unwrap();
         let mut anchors = anchor::Anchors::new(&mut objective).unwrap();
         let purpose = anchor::Purpose { epoch: 0, next: 0, num_parts: num_subsets, has_momentum: true };
         anchors.renew(&mut objective, &mut scratch, purpose, &mut StageTimes::default(), &Task::new()).unwrap();

@@ -34,7 +34,7 @@ fn residuals(image: &Volume, penalty: PenaltySpec) -> [f64; 2] {
         }
     }
     let expected = z.iter().zip(&x).fold(0.0f64, |largest, (z, x)| largest.max((z - x).abs())) / largest;
-    let mut scratch = anchor::Scratch::new(&mut objective).unwrap();
+    let mut scratch = scratch::Scratch::new(&mut objective).unwrap();
     let gradient = objective.backend.upload(Arc::new(of_data.iter().map(|value| *value as f32).collect())).unwrap();
     let found = optimality(&mut objective, &gradient, &curvature.sum, &mut scratch).unwrap();
     assert!(objective.x.iter().zip(&x).all(|(after, before)| f64::from(*after) == *before), "the image stays");
@@ -98,6 +98,21 @@ fn values_that_are_no_numbers_fail_the_run_by_name() {
         let mut algorithm = begun_of(values, AlgorithmSpec::Ascent { method, penalty: PENALTY }, Some(&start));
         let refused = algorithm.step(&Task::new()).unwrap_err();
         assert!(matches!(refused, ReconError::NotFinite(_)), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_start_image_in_another_unit_is_refused() {
+    for method in METHODS {
+        for (level, is_refused) in [(3.0, false), (0.0, false), (3e4, true), (3e-4, true)] {
+            let start = Volume::filled(grid(), level);
+            let spec = AlgorithmSpec::Ascent { method, penalty: PENALTY };
+            let images = StartImages { init: Some(&start), kappa: None };
+            let mut algorithm = crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, images).unwrap();
+            let refused = algorithm.step(&Task::new()).err();
+            let is_level = matches!(&refused, Some(ReconError::UnsuitableSettings(SettingsProblem::StartImageLevel { .. })));
+            assert_eq!(is_level, is_refused, "{level}: {refused:?}");
+        }
     }
 }
 
