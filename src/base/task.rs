@@ -13,7 +13,7 @@ use crate::coded::coded;
 /// Shared stop flag and progress of one piece of long work. Clones share the same state.
 ///
 /// ```
-/// use tomoscope::task::Task;
+/// use tomoscope_base::task::Task;
 ///
 /// let task = Task::new();
 /// task.begin(4);

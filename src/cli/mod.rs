@@ -44,7 +44,6 @@ use shared::console::err;
 use shared::error::{CliError, CliResult, Done, PARTIAL, WRONG_ARGUMENTS};
 
 use crate::session::start_workers;
-pub use shared::error::Failure;
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {

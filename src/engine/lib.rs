@@ -2,8 +2,8 @@
 
 #![warn(missing_docs)]
 
-use tomoscope_base::{coded, data, geometry, random, scanner, statistics, task, text};
-use tomoscope_formats::io;
+pub use tomoscope_base::{coded, data, geometry, random, scanner, statistics, task, text};
+pub use tomoscope_formats::io;
 
 pub mod algebra;
 #[cfg(feature = "cuda")]

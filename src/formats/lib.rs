@@ -2,7 +2,7 @@
 
 #![warn(missing_docs)]
 
-use tomoscope_base::{coded, data, geometry, scanner, statistics, task, text};
+pub use tomoscope_base::{coded, data, geometry, random, scanner, statistics, task, text};
 
 pub mod io;
 #[doc(hidden)]

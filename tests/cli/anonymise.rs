@@ -6,7 +6,7 @@ use dicom_dictionary_std::tags;
 use dicom_object::open_file;
 use tomoscope::data::ImageChoice;
 use tomoscope::io::read_images;
-use tomoscope::measure::{SuvDefinition, suv_factor};
+use tomoscope::data::{SuvDefinition, suv_factor};
 
 use super::done;
 use super::identity::{files, identifiers, put_series};

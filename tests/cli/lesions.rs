@@ -113,7 +113,7 @@ fn a_second_image_is_measured_at_its_own_position() {
 fn each_segment_of_a_dicom_segmentation_is_a_lesion() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let data = |name: &str| format!("{}/tests/data/dicom/{name}", env!("CARGO_MANIFEST_DIR"));
+    let data = |name: &str| tomoscope_support::in_repository("tests/data/dicom").join(name).display().to_string();
     let text = std::fs::read_to_string(data("segmentations.json")).unwrap();
     let files = serde_json::from_str::<Value>(&text).unwrap()["files"].clone();
     let close = |found: &Value, expected: &Value| (found.as_f64().unwrap() / expected.as_f64().unwrap() - 1.0).abs() < 1e-9;

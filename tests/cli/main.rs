@@ -2,22 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+extern crate tomoscope_app as tomoscope;
+
 mod anonymise;
 mod batch;
 mod companions;
 mod concentration;
 mod corrections;
-#[path = "../support/data.rs"]
-mod data;
 mod doctor;
 mod earl;
 mod ends;
 mod epri;
 mod error_codes;
 mod exchange;
-#[path = "../support/identity.rs"]
-mod identity;
 mod info;
+mod info_text;
 mod lesions;
 mod limits;
 mod list_times;
@@ -28,10 +27,6 @@ mod memory;
 mod model;
 mod mu_map;
 mod nema;
-#[path = "../support/nema_scan.rs"]
-mod nema_scan;
-#[path = "../support/node.rs"]
-mod node;
 mod off_axis;
 mod one_frame;
 mod outputs;
@@ -43,8 +38,6 @@ mod provenance;
 mod refusals;
 mod replicates;
 mod reproduce;
-#[path = "../support/scans.rs"]
-mod scans;
 mod send;
 mod serve;
 mod simulate;
@@ -58,6 +51,8 @@ mod two_writers;
 mod uptake;
 mod variation;
 mod ways;
+
+use tomoscope_support::{data, identity, nema_scan, node, scans};
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -129,7 +129,7 @@ fn an_image_is_up_to_date_as_long_as_the_whole_series_of_its_ct_is() {
 #[test]
 fn a_converted_oblique_series_is_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
-    let series = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom/oblique");
+    let series = tomoscope_support::in_repository("tests/data/dicom/oblique");
     done(folder.path(), &["convert", series.to_str().unwrap(), "oblique.nii.gz"]);
     let read = |path: &Path| read_images(path, ImageChoice::Only).unwrap().0;
     let [before, after] = [series.as_path(), &folder.path().join("oblique.nii.gz")].map(read);
@@ -148,7 +148,7 @@ fn a_converted_oblique_series_is_where_it_was() {
 #[test]
 fn a_series_without_its_tube_voltage_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let series = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom/ct");
+    let series = tomoscope_support::in_repository("tests/data/dicom/ct");
     let series = series.to_str().unwrap();
     let text = refused(folder.path(), 1, &["mu-map", series, "-o", "mu.nii.gz"]);
     assert!(text.contains("KVP (0018,0060)"), "{text}");

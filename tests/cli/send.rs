@@ -15,7 +15,7 @@ use super::{done, failed, refused};
 /// A folder with a series of three slices.
 fn folder_with_series() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom");
+    let source = tomoscope_support::in_repository("tests/data/dicom");
     for name in ["pet", "lossless-sv1"] {
         std::fs::create_dir(folder.path().join(name)).unwrap();
         for entry in std::fs::read_dir(source.join(name)).unwrap() {

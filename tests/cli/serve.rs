@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with a scan of the small scanner.
 fn scan(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = tomoscope_support::kept().join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     done(&folder, &["simulate", "cylinder", "--scanner", "small", "--counts", "2e5", "-o", "small.hs"]);

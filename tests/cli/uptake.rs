@@ -8,7 +8,7 @@ use dicom_object::open_file;
 use serde_json::{Value, json};
 use tomoscope::data::{ImageChoice, Unit};
 use tomoscope::io::{read_images, read_volume};
-use tomoscope::measure::{SuvDefinition, suv_factor};
+use tomoscope::data::{SuvDefinition, suv_factor};
 
 use super::{done, refused};
 
@@ -164,7 +164,7 @@ fn each_frame_has_its_decay_factor() {
 fn facts_of_the_lists_header_are_used() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/petsird/exam.petsird");
+    let list = tomoscope_support::in_repository("tests/data/petsird/exam.petsird");
     std::fs::copy(list, at.join("exam.petsird")).unwrap();
     let info: Value = serde_json::from_str(&run(at, "info exam.petsird --json")).unwrap();
     let expected = json!({

@@ -115,7 +115,7 @@ fn two_radicals_have_an_image_each() {
 
 /// Copies the two acquisitions at other powers, with the spectra of both radicals.
 fn copy_powers(folder: &Path) {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/epri-powers");
+    let data = tomoscope_support::in_repository("tests/data/epri-powers");
     for entry in std::fs::read_dir(data).unwrap() {
         let path = entry.unwrap().path();
         std::fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();

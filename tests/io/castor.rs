@@ -8,9 +8,7 @@ use tomoscope::data::{Attenuation, EventChunk, Events, tof_mm};
 use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::list_mode::castor::{Histogram, HistogramBin};
 use tomoscope::io::{EventProblem, IoError, Unsupported, list_mode, open_list_mode};
-use tomoscope::plan::{ListError, ListSelection, list_study};
 use tomoscope::scanner::{Crystal, DetectorsError};
-use tomoscope::task::Task;
 
 use super::data::data_file;
 use super::lists::{SQUARE, Word, bytes_of_words, progress, put_castor, read_list, square_lut};
@@ -270,9 +268,6 @@ fn every_field_of_an_event_has_its_place() {
     assert!(list.facts.tof.is_none());
     // The attenuation that its events tell is not to be corrected for again.
     assert_eq!(list.facts.attenuation, Attenuation::InFactors);
-    let options = ListOptions { attenuation: Some("mu.nii.gz".into()), ..ListOptions::default() };
-    let refused = list_study(&folder.path().join("a.Cdh"), &options, &ListSelection::default(), &Task::new());
-    assert!(matches!(&refused, Err(ListError::AttenuatedTwice { map }) if map.ends_with("mu.nii.gz")), "{refused:?}");
     // Without a normalisation file all pairs count 1 / calibration.
     assert_eq!(list.facts.efficiency.as_ref().unwrap().of([0, 2]), 0.25);
     assert!(list.notices.iter().any(|notice| notice.text.contains("normalisation file")), "{:?}", list.notices);

@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use tomoscope::data::{Events, LIGHT_MM_PER_PS, ListMetadata, TofMeasurement};
 use tomoscope::io::list_mode::castor::Writer;
-use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::scanner::find;
-use tomoscope::task::Task;
 
 use super::folder;
 
@@ -95,17 +93,14 @@ fn crystals(header: &Path, keys: &Keys) -> Vec<[f32; 3]> {
 #[test]
 fn a_simulated_list_is_what_another_reader_finds() {
     let scanner = &find("small").unwrap().geometry;
-    let phantom = by_name("cylinder", scanner).unwrap();
-    let options = ListSimulation {
-        counts: 3000.0,
-        attenuation: false,
-        seed: 4,
-        duration_secs: 2.0,
-        tof_fwhm_mm: Some(45.0),
-        randoms_fraction: 0.2,
-    };
-    let list = simulate_list(&phantom, scanner, &options, &Task::new()).unwrap().measured;
-    let (facts, prompts) = (&list.facts, &list.events.prompts);
+    let detectors = Arc::new(tomoscope::scanner::Detectors::of_cylinder(scanner).unwrap());
+    let num_crystals = detectors.crystals().len() as u32;
+    let tof = TofMeasurement { fwhm_mm: 45.0, window_mm: [-234.0, 234.0], ..TofMeasurement::default() };
+    let facts = &Arc::new(ListMetadata { tof: Some(tof), duration_ms: Some(2000), ..ListMetadata::new("test", detectors) });
+    let pairs: Vec<[u32; 2]> = (0..3000).map(|i| [i * 31 % num_crystals, (i * 31 + 40 + i % 17) % num_crystals]).collect();
+    let times_ms = (0..3000).map(|i| i * 2 / 3).collect();
+    let tof_mm = (0..3000).map(|i| [(f64::from(i) * 0.7).sin() as f32 * 230.0; 2]).collect();
+    let prompts = &Events { pairs, times_ms, tof_mm, ..Events::default() };
     let folder = folder();
     let path = folder.path().join("out.Cdh");
     let mut writer = Writer::create(&path, Arc::clone(facts)).unwrap();

@@ -12,7 +12,7 @@ use tomoscope::coded::Coded as _;
 use tomoscope::data::{ImageChoice, ImageSeries, Modality, Unit, Volume};
 use tomoscope::io::dicom::{find_series, read_middle_slice};
 use tomoscope::io::{DicomProblem, IoError, Unsupported, read_images, read_volume};
-use tomoscope::measure::{SuvDefinition, suv_factor};
+use tomoscope::data::{SuvDefinition, suv_factor};
 use tomoscope::random::stream;
 
 use super::data::data_file;
@@ -20,7 +20,7 @@ use super::folder;
 
 /// A series of the test data.
 pub(super) fn series_path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom").join(name)
+    tomoscope_support::in_repository("tests/data/dicom").join(name)
 }
 
 pub(super) fn read(path: &Path) -> ImageSeries {

@@ -2,7 +2,7 @@
 //! `tests/data/dicom/check_segmentation.py` checks such a file with highdicom and SimpleITK.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use dicom_dictionary_std::tags;
@@ -15,7 +15,7 @@ use tomoscope::io::{DicomProblem, IoError, Unsupported, dicom};
 use super::{assert_unsupported, folder};
 
 fn series(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom").join(name)
+    tomoscope_support::in_repository("tests/data/dicom").join(name)
 }
 
 /// Two segments that share voxels, and an empty one, in no order.

@@ -10,7 +10,9 @@ use tomoscope::io::list_mode::{ListOptions, YrtFields};
 use tomoscope::io::{IoError, list_mode, open_list_mode, read_projections};
 
 use super::folder;
-use super::hostile::{PROMPT, cases, damaged, wild};
+use tomoscope_support::hostile::{damaged, wild};
+
+use super::hostile::{PROMPT, cases};
 use super::lists::{SQUARE, progress, put_square, square_lut};
 
 const LIST: &str = "Scanner name: SQUARE\nData filename: a.Cdf\nNumber of events: 8\nData mode: list-mode\nData type: PET\n\

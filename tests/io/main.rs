@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+extern crate tomoscope_formats as tomoscope;
+
 mod castor;
 mod castor_lines;
 mod castor_reader;
 mod castor_writer;
-#[path = "../support/data.rs"]
-mod data;
 mod dicom;
 mod dicom_pet;
 mod dicom_read;
@@ -17,7 +17,6 @@ mod follow;
 mod hostile;
 mod hostile_lists;
 mod images;
-mod info;
 mod lists;
 mod nifti;
 mod numpy_images;
@@ -35,6 +34,8 @@ mod sweeps;
 mod tables;
 mod unfinished;
 mod yrt;
+
+use tomoscope_support::data;
 
 use std::path::Path;
 

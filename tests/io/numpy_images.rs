@@ -7,7 +7,6 @@ use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::numpy_image::read_image_of_voxels;
 use tomoscope::io::{FileKind, Mismatch, Unsupported, provenance, read_volume, write_volume};
-use tomoscope::plan::ImageRecord;
 
 use super::sweep_forms::npy;
 use super::{assert_brief, assert_unsupported, folder, warns_of};
@@ -16,10 +15,14 @@ fn grid() -> Grid {
     Grid::new([4, 3, 2], [2.734, 3.0, 3.27], [-6.2, 0.123456789, -11.25]).unwrap()
 }
 
+fn record(names: &str, grid: &Grid) -> serde_json::Value {
+    let image = json!({"size": grid.size, "voxel_mm": grid.voxel_mm, "origin_mm": grid.origin_mm, "unit": "counts/mm"});
+    json!({"program": "tomoscope", "files": [names], "image": image})
+}
+
 /// The record that stands beside an image.
 fn put_record(path: &Path, names: &str, grid: &Grid) {
-    let image = ImageRecord::new(grid, Unit::CountsPerMm);
-    provenance::write(path, &json!({"program": "tomoscope", "files": [names], "image": image})).unwrap();
+    provenance::write(path, &record(names, grid)).unwrap();
 }
 
 #[test]
@@ -63,9 +66,7 @@ fn either_order_of_indices_and_bytes_is_read() {
 
 /// A record under the name that earlier versions gave it.
 fn put_earlier_record(folder: &Path, names: &str, grid: &Grid) {
-    let image = ImageRecord::new(grid, Unit::CountsPerMm);
-    let record = json!({"program": "tomoscope", "files": [names], "image": image});
-    std::fs::write(folder.join("a.json"), record.to_string()).unwrap();
+    std::fs::write(folder.join("a.json"), record(names, grid).to_string()).unwrap();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
 use tomoscope::data::{BasisKind, SweepKind};
@@ -18,7 +18,7 @@ const VERSIONS: [&str; 1] = ["0.1.0"];
 
 /// The files of a version, unpacked.
 fn files_of(version: &str) -> tempfile::TempDir {
-    let (from, folder) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(version), folder());
+    let (from, folder) = (tomoscope_support::in_repository("tests/data").join(version), folder());
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let is_packed = path.extension().is_some_and(|ending| ending == "gz");

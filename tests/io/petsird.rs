@@ -745,7 +745,7 @@ proptest! {
 
 /// A list in `tests/data`, which the `petsird` package wrote.
 fn of_the_package(name: &str) -> Whole {
-    read_list(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/petsird").join(name), &ListOptions::default()).unwrap()
+    read_list(&tomoscope_support::in_repository("tests/data/petsird").join(name), &ListOptions::default()).unwrap()
 }
 
 #[test]

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use tomoscope::data::{CountsError, Michelogram, TofBins, tof_mm};
 use tomoscope::io::{IoError, Unsupported, read_projections, read_study, write_projections};
-use tomoscope::plan::CorrectionRecord;
 use tomoscope::scanner::{InPlane, ScanGeometry, find};
 
 use super::{NUMBERS, assert_brief, assert_unsupported, bytes_of, folder, number_lines, warns_of};
@@ -348,7 +347,7 @@ fn a_background_without_time_of_flight_is_the_sum_of_the_bins_or_that_of_the_win
     write_projections(&add, &Michelogram::new(geometry.clone(), vec![3.0; geometry.num_bins()]).unwrap()).unwrap();
     let read = || {
         let study = read_study(&scan, None, Some(&add), false).unwrap();
-        let record = CorrectionRecord::new(&study.origin, &study.measured).additive_tof;
+        let record = study.measured.tof_background().map(|background| background.to_string());
         let text: Vec<String> = study.notices.iter().map(|notice| notice.text.clone()).collect();
         (study.measured.additive.unwrap().counts[17], record.unwrap(), text.join(""))
     };

@@ -6,9 +6,7 @@ use tomoscope::coded::Coded as _;
 use tomoscope::data::tof_mm;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
 use tomoscope::io::{EventProblem, IoError};
-use tomoscope::plan::{ListError, ListSelection, list_study};
 use tomoscope::scanner::Crystal;
-use tomoscope::task::Task;
 
 use super::castor::checksum;
 use super::data::data_file;
@@ -113,18 +111,6 @@ fn randoms_are_spread_over_the_given_range_of_time_of_flight() {
     assert_eq!(list.facts.tof.as_ref().unwrap().window_mm, [-0.5 * tof_mm(800.0), 0.5 * tof_mm(800.0)]);
     assert!(list.notices.is_empty(), "{:?}", list.notices);
     assert!(warns_of(&read_list(&path, &options(Some(250.0))).unwrap().notices, "1 events lies outside"));
-    // Without a range the time of flight must be left out, which then is of no matter.
-    let study = |tof_range_ps: Option<f64>, without_tof: bool| {
-        let selection = ListSelection { without_tof, ..ListSelection::default() };
-        list_study(&path, &options(tof_range_ps), &selection, &Task::new())
-    };
-    assert!(matches!(study(None, false), Err(ListError::TofRange)));
-    for range_ps in [None, Some(800.0)] {
-        let list = study(range_ps, true).unwrap().measured;
-        assert!(list.prompts.tof_mm.is_empty() && list.facts.tof.is_none());
-        assert!((list.prompts.additive[0] - 2.0).abs() < 1e-5 && list.prompts.additive[1] == 0.0, "{:?}", list.prompts.additive);
-    }
-    assert_eq!(study(Some(800.0), false).unwrap().measured.prompts.additive, list.prompts.additive);
     let alone = YrtFields { tof_range_ps: Some(800.0), ..YrtFields::default() };
     let refused = read_list(&path, &ListOptions { yrt: alone, ..options(None) }).unwrap_err();
     assert_brief(&refused, "io.unsupported.yrt-tof-range a.lmDat");

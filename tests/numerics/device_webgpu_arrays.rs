@@ -192,9 +192,7 @@ fn window_device(number: usize) -> (wgpu::Adapter, wgpu::Device, wgpu::Queue) {
     let descriptor = wgpu::InstanceDescriptor { backends, ..wgpu::InstanceDescriptor::new_without_display_handle() };
     let adapters = pollster::block_on(wgpu::Instance::new(descriptor).enumerate_adapters(backends));
     let adapter = adapters.into_iter().find(|adapter| adapter.get_info().name == name).unwrap();
-    let mut request = tomoscope::render::device_descriptor(&adapter);
-    webgpu::for_computing(&adapter, &mut request);
-    let (device, queue) = pollster::block_on(adapter.request_device(&request)).unwrap();
+    let (device, queue) = pollster::block_on(adapter.request_device(&webgpu::window_request(&adapter))).unwrap();
     (adapter, device, queue)
 }
 

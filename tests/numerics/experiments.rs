@@ -218,7 +218,7 @@ fn experiments_that_do_not_go_with_the_first_acquisition_are_refused() {
 
 /// A file of the two acquisitions at other powers, and of PyEPRI's images.
 fn powers(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/epri-powers").join(format!("powers-{name}.npy"))
+    tomoscope_support::in_repository("tests/data/epri-powers").join(format!("powers-{name}.npy"))
 }
 
 /// An acquisition at one of the two powers, with the spectra of both radicals.

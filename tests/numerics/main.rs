@@ -3,14 +3,14 @@
 // The helpers of tests may fail as tests may; clippy allows it by itself only inside test functions.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
+extern crate tomoscope_engine as tomoscope;
+
 mod absurd;
 mod adjoint;
 mod analytic;
 mod attenuation;
 mod coincidences;
 mod ct_attenuation;
-#[path = "../support/data.rs"]
-mod data;
 #[cfg(feature = "cuda")]
 mod device;
 #[cfg(feature = "cuda")]
@@ -40,6 +40,7 @@ mod device_webgpu_tof;
 mod events;
 mod experiments;
 mod fbp;
+mod from_files;
 mod fusillo;
 mod image_model;
 mod list_attenuation;
@@ -70,3 +71,5 @@ mod tof_sinograms;
 mod tubes;
 mod tv;
 mod two_types;
+
+use tomoscope_support::data;

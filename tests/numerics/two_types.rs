@@ -17,7 +17,7 @@ use tomoscope::task::Task;
 const FOV_MM: f64 = 54.0;
 
 fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/petsird").join(name)
+    tomoscope_support::in_repository("tests/data/petsird").join(name)
 }
 
 fn grid() -> Grid {

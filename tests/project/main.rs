@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+extern crate tomoscope_engine as tomoscope;
+
 mod circles;
 mod code;
 mod codes;
-#[path = "../support/data.rs"]
-mod data;
 mod formats;
 mod kernels;
 mod layers;
@@ -14,12 +14,9 @@ mod scanners;
 mod shaders;
 mod sizes;
 
-use std::path::{Path, PathBuf};
+use tomoscope_support::{data, in_repository};
 
-/// A file or folder of the repository.
-fn in_repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
+use std::path::{Path, PathBuf};
 
 /// All files below a folder with this extension, sorted; none where the folder is not there.
 fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is a test
 
+extern crate tomoscope_app as tomoscope;
+
 mod forecast;
 mod handing_over;
 mod kept_runs;
@@ -9,9 +11,6 @@ mod lists;
 mod makers;
 mod oximetry;
 mod protocol;
-#[path = "../support/radicals.rs"]
-#[allow(dead_code)] // files are for the window
-mod radical_scan;
 mod radicals;
 mod remote;
 mod rooms;
@@ -20,5 +19,5 @@ mod script;
 mod spectra;
 mod stop_rules;
 mod sweeps;
-#[path = "../support/toy.rs"]
-mod toy;
+
+use tomoscope_support::{radicals as radical_scan, toy};

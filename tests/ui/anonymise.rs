@@ -9,9 +9,9 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::ui::{App, Source};
 
-use super::files::save_image_as;
+use super::save_image_as;
 use super::identity::{files, identifiers, put_series};
-use super::leaving::drop_file;
+use super::drop_file;
 use super::lesions::type_path;
 use super::node::node;
 use super::send::fill;

@@ -13,8 +13,8 @@ use tomoscope::plan::{ListFiles, StudyFiles};
 use tomoscope::ui::{App, Source};
 
 use super::corrections::write_scan;
-use super::leaving::{drop_file, type_path};
-use super::lists::list;
+use super::{drop_file, type_path};
+use super::list;
 use super::restore::save_session;
 use super::{click, give_up_unsaved, renderer, wait_for, window_on};
 

@@ -13,7 +13,7 @@ use tomoscope::plan::DeviceChoice;
 use tomoscope::session::Trace;
 use tomoscope::ui::{App, AppOptions, RunState};
 
-use super::leaving::{drop_file, hold};
+use super::{drop_file, hold};
 use super::{cache, finished, renderer, small_study, wait_for};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];

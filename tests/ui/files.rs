@@ -11,35 +11,9 @@ use egui_kittest::kittest::Queryable as _;
 use tomoscope::io::read_volume;
 use tomoscope::ui::{App, Tool};
 
-use super::{click, drag, finished, wait_for_files};
+use super::{press, save_image_as, type_text, click, drag, finished, wait_for_files};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
-
-/// Types without a click: what has the focus gets it.
-fn type_text(harness: &mut Harness<'_, App>, text: &str) {
-    harness.event(Event::Text(text.into()));
-    harness.run_steps(2);
-}
-
-fn press(harness: &mut Harness<'_, App>, key: Key) {
-    harness.key_press(key);
-    harness.run_steps(3);
-}
-
-/// Saves the image under a path that is typed.
-pub fn save_image_as(harness: &mut Harness<'_, App>, path: &Path) {
-    type_image_path(harness, path);
-    press(harness, Key::Enter);
-    wait_for_files(harness);
-}
-
-/// Types the path under which Enter saves the image.
-pub fn type_image_path(harness: &mut Harness<'_, App>, path: &Path) {
-    harness.get_by_label("Save image…").scroll_to_me();
-    harness.run_steps(3);
-    click(harness, "Save image…");
-    type_text(harness, path.to_str().unwrap());
-}
 
 fn has(harness: &Harness<'_, App>, label: &str) -> bool {
     harness.query_by_label(label).is_some()

@@ -23,7 +23,7 @@ use tomoscope::session::Trace;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, Source, wgpu_setup};
 use tomoscope::webgpu;
 
-use super::files::type_image_path;
+use super::type_image_path;
 use super::images::{add_second, series};
 use super::{cache, click, renderer, small_study, wait_for};
 

@@ -10,15 +10,15 @@ use tomoscope::data::{ImageChoice, Unit};
 use tomoscope::io::{read_images, read_volume};
 use tomoscope::ui::{App, Source};
 
-use super::files::save_image_as;
-use super::leaving::drop_file;
+use super::save_image_as;
+use super::drop_file;
 use super::restore::save_session;
 use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1500.0, 1000.0];
 
 pub fn series(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom").join(name)
+    tomoscope_support::in_repository("tests/data/dicom").join(name)
 }
 
 /// The window on a series, whose image is shown.

@@ -12,70 +12,14 @@ use tomoscope::io::{read_volume, write_sweep};
 use tomoscope::ui::{App, BUILT_IN, RunState, Source};
 
 use super::sweeps::sweep;
-use super::{click, finished, renderer, wait_for, wait_to_see, window_on};
+use super::{close, drop_file, type_path, click, finished, renderer, wait_for, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 const CLOSE: &str = "Close tomoscope?";
 const OPEN: &str = "Open another study?";
 
-/// Asks the window to close; whether it does.
-pub fn close(harness: &mut Harness<'_, App>) -> bool {
-    harness.run_steps(1);
-    harness.input_mut().viewports.get_mut(&ViewportId::ROOT).unwrap().events.push(ViewportEvent::Close);
-    harness.step();
-    let closes = !commands(harness).contains(&ViewportCommand::CancelClose);
-    harness.run_steps(3);
-    closes
-}
-
-/// What the window asked of the desktop in the last frame.
-fn commands<'a>(harness: &'a Harness<'_, App>) -> &'a [ViewportCommand] {
-    &harness.output().viewport_output[&ViewportId::ROOT].commands
-}
-
 fn has(harness: &Harness<'_, App>, label: &str) -> bool {
     harness.query_by_label(label).is_some()
-}
-
-/// Types a path and accepts it; whether the window then closes by itself.
-pub fn type_path(harness: &mut Harness<'_, App>, path: &Path) -> bool {
-    harness.event(Event::Text(path.to_str().unwrap().into()));
-    harness.run_steps(2);
-    harness.key_down(Key::Enter);
-    harness.step();
-    let mut closes = commands(harness).contains(&ViewportCommand::Close);
-    harness.key_up(Key::Enter);
-    while harness.state().is_writing() {
-        std::thread::sleep(Duration::from_millis(2));
-        harness.step();
-        closes |= commands(harness).contains(&ViewportCommand::Close);
-    }
-    harness.run_steps(3);
-    closes
-}
-
-/// The file as the desktop drops it.
-#[derive(Debug)]
-struct Dropped(PathBuf);
-
-impl egui::DroppedFile for Dropped {
-    fn path(&self) -> &Path {
-        &self.0
-    }
-
-    fn bytes(&self) -> Result<Vec<u8>, String> {
-        std::fs::read(&self.0).map_err(|error| error.to_string())
-    }
-}
-
-/// A file among those that are dropped next.
-pub fn hold(harness: &mut Harness<'_, App>, path: &Path) {
-    harness.input_mut().dropped_files.push(Arc::new(Dropped(path.to_owned())));
-}
-
-pub fn drop_file(harness: &mut Harness<'_, App>, path: &Path) {
-    hold(harness, path);
-    harness.run_steps(4);
 }
 
 /// One step by hand after the run's end, and a drawn region.

@@ -14,7 +14,7 @@ use tomoscope::io::rois::write_rois;
 use tomoscope::io::write_volume;
 use tomoscope::ui::{App, SavedSession, Source};
 
-use super::leaving::drop_file;
+use super::drop_file;
 use super::restore::save_session;
 use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, wait_for_files, wait_to_see, window_on};
 

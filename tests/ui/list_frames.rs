@@ -10,10 +10,10 @@ use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::session::RunId;
 use tomoscope::ui::{App, RunState, Source};
 
-use super::leaving::drop_file;
-use super::lists::list;
+use super::drop_file;
+use super::list;
 use super::picture::{menu, save_as};
-use super::regions::enter;
+use super::enter;
 use super::restore::{next_day, save_session};
 use super::{choose_built_in, click, give_up_unsaved, renderer, small_study, wait_for, window_on};
 

@@ -14,36 +14,14 @@ use tomoscope::session::EndReason;
 use tomoscope::task::Task;
 use tomoscope::ui::{App, RunState, SavedSession, Source};
 
-use super::leaving::{drop_file, type_path};
+use super::{drop_file, type_path};
 use super::restore::save_session;
-use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, window, window_on};
+use super::{list, choose_built_in, click, give_up_unsaved, renderer, wait_for, window, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 1000.0];
 
 /// About half of the bytes of a list's events, which stand at its end.
 const HALF: usize = 80_000;
-
-/// A list of the small ring, with time of flight, randoms and a map of its attenuation.
-pub fn list(folder: &Path) -> PathBuf {
-    let scanner = &find("small").unwrap().geometry;
-    let options = ListSimulation {
-        counts: 20_000.0,
-        attenuation: true,
-        seed: 1,
-        duration_secs: 10.0,
-        tof_fwhm_mm: Some(tof_mm(300.0)),
-        randoms_fraction: 0.2,
-    };
-    let phantom = by_name("cylinder", scanner).unwrap();
-    let simulated = simulate_list(&phantom, scanner, &options, &Task::new()).unwrap().measured;
-    let path = folder.join("events.petsird");
-    let map = phantom.attenuation(&scanner.default_grid().unwrap(), &Task::new()).unwrap();
-    write_volume(&map_beside(&path), &map).unwrap();
-    let mut writer = PetsirdWriter::create(&path, &simulated.facts, 100).unwrap();
-    writer.write(&simulated.events).unwrap();
-    writer.finish().unwrap();
-    path
-}
 
 #[test]
 fn a_list_is_dropped_reconstructed_and_left() {

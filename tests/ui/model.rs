@@ -8,8 +8,8 @@ use tomoscope::plan::ModelRow;
 use tomoscope::ui::{App, BUILT_IN, Measured, Source};
 
 use super::corrections::write_scan;
-use super::leaving::type_path;
-use super::lists::list;
+use super::type_path;
+use super::list;
 use super::pairs::rods;
 use super::panes::double_click;
 use super::picture::menu;

@@ -1,19 +1,21 @@
-//! Sessions as earlier versions saved them (`tests/data/VERSION`) are opened.
-
-use std::path::Path;
+//! Sessions as earlier versions saved them (`tests/data/VERSION`) are opened, and damaged ones refused.
 
 use egui::Theme;
+use proptest::prelude::*;
 use tomoscope::ui::SavedSession;
+use tomoscope_support::hostile::{damaged, wild};
 
-use super::leaving::drop_file;
+use super::drop_file;
 use super::{give_up_unsaved, renderer, small_study, wait_for, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
+const SESSION: &str = include_str!("good.session");
+
 #[test]
 fn a_session_of_an_earlier_version_is_taken_up() {
     for version in ["0.1.0"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(version).join("work.session");
+        let path = tomoscope_support::in_repository("tests/data").join(version).join("work.session");
         let session = SavedSession::read(&path).unwrap();
         assert_eq!((session.runs.len(), session.rois().unwrap().len(), session.next.post_filter_mm), (2, 2, 6.0));
         session.study.source().unwrap();
@@ -27,5 +29,23 @@ fn a_session_of_an_earlier_version_is_taken_up() {
         let is_there = |app: &tomoscope::ui::App| app.document().rois.iter().any(|roi| roi.name == "ROI 1");
         wait_for(&mut harness, "the session's regions", is_there);
         assert_eq!(harness.state().document().rois.len(), 2);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_damaged_session_panics(session in prop_oneof![Just(SESSION.into()), damaged(SESSION), wild(SESSION, "=")]) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.session");
+        std::fs::write(&path, &session).unwrap();
+        let read = SavedSession::read(&path);
+        assert!(read.is_ok() || session != SESSION.as_bytes(), "{read:?}");
+        if let Ok(session) = read {
+            let _ = session.rois();
+            assert!(session.view.zoom.is_finite() && session.view.crosshair_mm.iter().all(|c| c.is_finite()));
+            assert!(session.next.post_filter_mm >= 0.0 && session.next.post_filter_mm <= 50.0);
+        }
     }
 }

@@ -15,7 +15,7 @@ use tomoscope::session::EndReason;
 use tomoscope::task::Task;
 use tomoscope::ui::{App, BUILT_IN, Measured, RunState, Source};
 
-use super::files::save_image_as;
+use super::save_image_as;
 use super::penalised::set;
 use super::{choose_built_in, click, renderer, wait_for, wait_for_files, wait_to_see, window_on};
 

@@ -19,7 +19,7 @@ use tomoscope::session::{EndReason, Trace};
 use tomoscope::task::Task;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, BuiltIn, Measured, RunState, Source};
 
-use super::leaving::{close, drop_file};
+use super::{close, drop_file};
 use super::{choose_built_in, click, give_up_unsaved, renderer, show_research, small_study, wait_for};
 
 const SIZE: [f32; 2] = [1400.0, 1400.0];

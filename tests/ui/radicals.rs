@@ -15,7 +15,7 @@ use tomoscope::task::Task;
 use tomoscope::ui::{App, BUILT_IN, RunState, Source};
 
 use super::data::data_file;
-use super::files::save_image_as;
+use super::save_image_as;
 use super::penalised::set;
 use super::radical_scan::{AMOUNTS, write};
 use super::restore::save_session;
@@ -227,7 +227,7 @@ fn a_session_has_the_radicals_and_another_study_ends_them() {
     assert!(harness.state().second_image().is_none() && !has(&harness, "tam + tempo"));
     wait_for_files(&mut harness);
     harness.event(Event::Text(String::new()));
-    super::leaving::drop_file(&mut harness, &session);
+    super::drop_file(&mut harness, &session);
     wait_for(&mut harness, "the sweep again", |app| app.acquisition().is_some());
     wait_to_see(&mut harness, "its radicals", |harness| has(harness, "Remove radical tempo"));
 }

@@ -9,7 +9,7 @@ use tomoscope::measure::noise_to_signal;
 use tomoscope::ui::{App, Tool};
 
 use super::views::{click_at, double_click_at};
-use super::{click, drag, finished, wait_for};
+use super::{enter, click, drag, finished, wait_for};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 
@@ -21,16 +21,6 @@ fn has(harness: &Harness<'_, App>, label: &str) -> bool {
 fn hover(harness: &mut Harness<'_, App>, label: &str) {
     harness.get_by_label(label).hover();
     harness.run_steps(40);
-}
-
-/// Types into a text field and leaves it.
-pub fn enter(harness: &mut Harness<'_, App>, label: &str, text: &str) {
-    harness.get_by_role_and_label(Role::TextInput, label).focus();
-    harness.run_steps(2);
-    harness.get_by_role_and_label(Role::TextInput, label).type_text(text);
-    harness.run_steps(2);
-    harness.key_press(egui::Key::Enter);
-    harness.run_steps(3);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use tomoscope::session::Trace;
 use tomoscope::task::Task;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, Source};
 
-use super::leaving::drop_file;
+use super::drop_file;
 use super::{cache, choose_built_in, click, finished, give_up_unsaved, renderer, small_study, wait_for, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];

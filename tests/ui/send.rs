@@ -7,7 +7,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use tomoscope::ui::App;
 
-use super::files::save_image_as;
+use super::save_image_as;
 use super::{click, finished, wait_for_files};
 
 /// Replaces the text of a field.

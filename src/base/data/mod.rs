@@ -47,6 +47,7 @@ pub use pet::decay::mean_decay;
 pub use pet::exam::{Exam, ScanFacts};
 pub use pet::nuclide::{NUCLIDES, Nuclide};
 pub use pet::scan::{DecayReference, PetImage, PetScan, PetValues, Sex, Sourced};
+pub use pet::suv::{NoSuv, SuvDefinition, activity_bq, suv_factor};
 pub use psf::{Psf, PsfAtRadius, PsfError};
 pub use recovery::{RecoveryBand, RecoveryQuantity, RecoveryStandard};
 pub use response_matrix::{BasisKind, BasisSettings, MatrixElement, MatrixError, MatrixMade, ResponseMatrix};

@@ -11,7 +11,7 @@ use crate::data::volume::Volume;
 /// independent of their kind.
 ///
 /// ```
-/// use tomoscope::data::{Notice, Study};
+/// use tomoscope_base::data::{Notice, Study};
 ///
 /// let mut study = Study::new("two numbers", [1.0, 2.0]);
 /// study.notices.push(Notice::info("an example"));

@@ -138,8 +138,8 @@ pub struct NotFinite {
 /// Voxel values on a grid, `values[[z, y, x]]`, in standard layout (x fastest).
 ///
 /// ```
-/// use tomoscope::data::Volume;
-/// use tomoscope::geometry::{Grid, GridError};
+/// use tomoscope_base::data::Volume;
+/// use tomoscope_base::geometry::{Grid, GridError};
 ///
 /// let mut image = Volume::filled(Grid::centred([4, 4, 2], [1.0; 3])?, 0.5);
 /// assert_eq!(image.sum(), 16.0);

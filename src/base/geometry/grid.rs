@@ -18,7 +18,7 @@ const MAX_ORIGIN_MM: f64 = 1e9;
 /// A regular grid of voxels in world coordinates. All triples are `[x, y, z]`.
 ///
 /// ```
-/// use tomoscope::geometry::{Grid, GridError};
+/// use tomoscope_base::geometry::{Grid, GridError};
 ///
 /// let grid = Grid::centred([3, 3, 2], [2.0, 2.0, 4.0])?;
 /// assert_eq!(grid.num_voxels(), 18);

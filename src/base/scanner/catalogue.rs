@@ -10,7 +10,7 @@ use super::{InPlane, ScanGeometry, Segment};
 /// A scanner of the catalogue.
 ///
 /// ```
-/// use tomoscope::scanner;
+/// use tomoscope_base::scanner;
 ///
 /// let scanner = scanner::find("discovery-ste").unwrap();
 /// assert_eq!(scanner.geometry.num_planes(), 553);

@@ -107,7 +107,7 @@ pub struct Plane {
 /// index is view·num_tangential + tangential_pos and planes are ordered by segment, then axial position.
 ///
 /// ```
-/// use tomoscope::scanner::{self, ScanGeometryError};
+/// use tomoscope_base::scanner::{self, ScanGeometryError};
 ///
 /// // Half the views of a built-in scanner.
 /// let mut geometry = scanner::find("small").unwrap().geometry.clone();

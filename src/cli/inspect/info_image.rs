@@ -11,7 +11,7 @@ use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::data::{DecayReference, ImageChoice, ImageSeries, Notice, PetScan, SeriesNames, Sourced, Volume};
 use crate::geometry::Grid;
 use crate::io::{DicomProblem, IoError, read_images};
-use crate::measure::{SuvDefinition, suv_factor};
+use crate::data::{SuvDefinition, suv_factor};
 
 /// Describes the images of a file.
 pub fn read(path: &Path) -> CliResult<Described> {

@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter};
 
 use serde_json::{Value, json};
 
-use crate::coded::{Coded, Problem};
+use crate::coded::Problem;
 
 /// Exit code of a command that failed.
 const FAILED: u8 = 1;
@@ -104,5 +104,21 @@ pub enum Done {
 impl From<()> for Done {
     fn from((): ()) -> Self {
         Done::Complete
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use strum::VariantNames as _;
+
+    use super::Failure;
+
+    #[test]
+    fn the_code_of_every_failure_is_documented_and_no_other() {
+        let page = include_str!("../../../docs/error-codes.md");
+        let documented: BTreeSet<&str> = page.split('`').filter(|text| text.starts_with("command.") && !text.contains('…')).collect();
+        assert_eq!(documented, Failure::VARIANTS.iter().copied().collect());
     }
 }

@@ -24,7 +24,6 @@ mod profile;
 mod randoms;
 mod roi_stats;
 pub mod spectrum;
-mod suv;
 
 pub use concentration::{Content, KnownSample, SPINS_PER_NMOL};
 pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot_recovery};
@@ -40,7 +39,6 @@ pub use petric::{HELD_UPDATES, MAX_MEAN_ERROR, MAX_RMSE, PetricMasks, PetricMeas
 pub use profile::{ProfileInterpolation, ProfilePoint, band_profile, profile};
 pub use randoms::{Fans, PairPartners, Partners, SimilarPlaces, smoothed_singles};
 pub use roi_stats::{MapStats, RoiStats, average_noise_to_signal, median, noise_to_signal, pooled, pooled_noise_to_signal};
-pub use suv::{NoSuv, SuvDefinition, activity_bq, suv_factor};
 
 /// Returns the value, if it is a finite number.
 fn finite(value: f64) -> Option<f64> {

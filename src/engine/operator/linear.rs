@@ -12,7 +12,7 @@ use crate::task::{Stopped, Task};
 /// A menu shows the variants in this order; the command line and files have their names.
 ///
 /// ```
-/// use tomoscope::operator::Accumulation;
+/// use tomoscope_engine::operator::Accumulation;
 ///
 /// let accumulation: Accumulation = "non-atomic".parse()?;
 /// assert_eq!(accumulation, Accumulation::NonAtomic);

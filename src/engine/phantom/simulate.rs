@@ -35,9 +35,9 @@ fn not_a_noise(text: &str) -> String {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tomoscope::phantom::{self, Noise, SimulationOptions};
-/// use tomoscope::scanner;
-/// use tomoscope::task::Task;
+/// use tomoscope_engine::phantom::{self, Noise, SimulationOptions};
+/// use tomoscope_engine::scanner;
+/// use tomoscope_engine::task::Task;
 ///
 /// let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
 /// let cylinder = phantom::by_name("cylinder", &geometry)?;

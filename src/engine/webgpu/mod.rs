@@ -33,7 +33,7 @@ pub use axial_runs::AxialRuns;
 pub use backend::{WebGpuBackend, WebGpuMasks};
 pub use device::opened::DeviceOptions;
 pub use device::probe::{ALLOW_SOFTWARE, DeviceInfo, devices};
-pub use device::window::{WindowNumber, for_computing, share_window};
+pub use device::window::{WindowNumber, share_window, window_request};
 pub use device::window_images::WindowImage;
 pub use error::WebGpuError;
 pub use events::EventLines;

@@ -14,7 +14,7 @@ const LATEST_SECS: f64 = 4e6;
 /// Frames in the order in which they were named, ms from the beginning of the scan; none is without duration.
 ///
 /// ```
-/// use tomoscope::data::Frames;
+/// use tomoscope_base::data::Frames;
 ///
 /// // Two frames of 10 s, then one up to 60 s.
 /// let frames: Frames = "2x10,20-60".parse()?;

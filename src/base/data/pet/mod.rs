@@ -4,3 +4,4 @@ pub mod decay;
 pub mod exam;
 pub mod nuclide;
 pub mod scan;
+pub mod suv;

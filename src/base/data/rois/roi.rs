@@ -32,8 +32,8 @@ impl RoiRole {
 /// A named region of interest.
 ///
 /// ```
-/// use tomoscope::data::{Roi, RoiShape, Volume};
-/// use tomoscope::geometry::{Grid, GridError};
+/// use tomoscope_base::data::{Roi, RoiShape, Volume};
+/// use tomoscope_base::geometry::{Grid, GridError};
 ///
 /// let image = Volume::filled(Grid::centred([20, 20, 20], [1.0; 3])?, 2.0);
 /// let sphere = Roi::new("sphere", RoiShape::Sphere { radius_mm: 6.0 }, [0.0; 3]);

@@ -17,8 +17,8 @@ use crate::scanner::{GeometryDifference, ScanGeometry};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tomoscope::data::{Counts, Michelogram};
-/// use tomoscope::scanner;
+/// use tomoscope_base::data::{Counts, Michelogram};
+/// use tomoscope_base::scanner;
 ///
 /// let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
 /// let filled = |value| Michelogram::new(Arc::clone(&geometry), vec![value; geometry.num_bins()]);

@@ -16,8 +16,8 @@ const CHUNK: usize = 1 << 16;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tomoscope::data::{Michelogram, MichelogramError};
-/// use tomoscope::scanner;
+/// use tomoscope_base::data::{Michelogram, MichelogramError};
+/// use tomoscope_base::scanner;
 ///
 /// let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
 /// let ones = Michelogram::new(Arc::clone(&geometry), vec![1.0; geometry.num_bins()])?;

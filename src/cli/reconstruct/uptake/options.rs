@@ -8,7 +8,7 @@ use jiff::tz::Offset;
 
 use crate::cli::shared::options::{number, positive};
 use crate::data::{NUCLIDES, Nuclide, Sex};
-use crate::measure::SuvDefinition;
+use crate::data::SuvDefinition;
 
 /// Injection, patient and time of a scan, for images in Bq/mL or uptake values.
 #[derive(Args, Clone, Debug, Default)]

@@ -16,7 +16,7 @@ use crate::data::{
     Unit, ValueScale, mean_decay,
 };
 use crate::io::{FileKind, check_image_unit};
-use crate::measure::{NoSuv, SuvDefinition, suv_factor};
+use crate::data::{NoSuv, SuvDefinition, suv_factor};
 use crate::plan::Job;
 
 /// Source of a fact that an option sets.

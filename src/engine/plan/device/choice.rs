@@ -21,7 +21,7 @@ pub enum DeviceChoice {
 /// CUDA devices of one host by their numbers, 0 to 63. As a text they are `0,1`, or `all`.
 ///
 /// ```
-/// use tomoscope::plan::GpuSet;
+/// use tomoscope_engine::plan::GpuSet;
 ///
 /// let gpus: GpuSet = "0,2".parse()?;
 /// assert_eq!(gpus.numbers(4).collect::<Vec<_>>(), [0, 2]);

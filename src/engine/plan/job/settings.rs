@@ -21,10 +21,10 @@ use crate::scanner::ScanGeometry;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use tomoscope::phantom::{self, SimulationOptions};
-/// use tomoscope::plan::{self, AlgorithmChoice, DeviceChoice, RunSettings};
-/// use tomoscope::scanner;
-/// use tomoscope::task::Task;
+/// use tomoscope_engine::phantom::{self, SimulationOptions};
+/// use tomoscope_engine::plan::{self, AlgorithmChoice, DeviceChoice, RunSettings};
+/// use tomoscope_engine::scanner;
+/// use tomoscope_engine::task::Task;
 ///
 /// let geometry = Arc::new(scanner::find("small").unwrap().geometry.clone());
 /// let options = SimulationOptions { counts: 1.1e5, ..SimulationOptions::default() };

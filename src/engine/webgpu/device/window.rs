@@ -22,13 +22,20 @@ pub(super) struct WindowDevice {
     pub queue: wgpu::Queue,
 }
 
-/// Adds to the request for the window's device what computing needs, as far as the adapter has it.
-pub fn for_computing(adapter: &wgpu::Adapter, request: &mut wgpu::DeviceDescriptor<'_>) {
-    if INTERFACES.contains(adapter.get_info().backend.into()) {
-        let max_texture_dimension_2d = request.required_limits.max_texture_dimension_2d;
-        request.required_features |= adapter.features() & wanted_features();
-        request.required_limits = wgpu::Limits { max_texture_dimension_2d, ..adapter.limits() };
-    }
+/// Returns the window's device to request from an adapter: the default limits of its kind with its largest textures, and what computing
+/// needs as far as the adapter has it.
+pub fn window_request(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
+    let (limits, backend) = (adapter.limits(), adapter.get_info().backend);
+    let max_texture_dimension_2d = limits.max_texture_dimension_2d.min(16384);
+    let (required_features, required_limits) = if INTERFACES.contains(backend.into()) {
+        (adapter.features() & wanted_features(), wgpu::Limits { max_texture_dimension_2d, ..limits })
+    } else {
+        let is_gl = backend == wgpu::Backend::Gl;
+        let base = if is_gl { wgpu::Limits::downlevel_webgl2_defaults() } else { wgpu::Limits::default() };
+        let max_texture_dimension_3d = limits.max_texture_dimension_3d;
+        (wgpu::Features::empty(), wgpu::Limits { max_texture_dimension_2d, max_texture_dimension_3d, ..base })
+    };
+    wgpu::DeviceDescriptor { label: Some("tomoscope"), required_features, required_limits, ..Default::default() }
 }
 
 /// Has the window's device compute from now on, where its GPU is asked to. It draws the images with the returned

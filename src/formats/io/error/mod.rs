@@ -45,8 +45,8 @@ pub struct Excess<T = usize> {
 ///
 /// ```
 /// use std::path::Path;
-/// use tomoscope::coded::Coded as _;
-/// use tomoscope::io::{IoError, read_study};
+/// use tomoscope_formats::coded::Coded as _;
+/// use tomoscope_formats::io::{IoError, read_study};
 ///
 /// let error = read_study(Path::new("missing.hs"), None, None, false).unwrap_err();
 /// assert!(matches!(error, IoError::Open(..)));

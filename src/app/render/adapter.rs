@@ -3,25 +3,6 @@
 /// PCI vendor number of NVIDIA.
 const NVIDIA: u32 = 0x10de;
 
-/// Returns the device to request from an adapter: the default limits of its kind, with its largest textures.
-pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
-    let base = if adapter.get_info().backend == wgpu::Backend::Gl {
-        wgpu::Limits::downlevel_webgl2_defaults()
-    } else {
-        wgpu::Limits::default()
-    };
-    let limits = adapter.limits();
-    wgpu::DeviceDescriptor {
-        label: Some("tomoscope"),
-        required_limits: wgpu::Limits {
-            max_texture_dimension_2d: limits.max_texture_dimension_2d.min(16384),
-            max_texture_dimension_3d: limits.max_texture_dimension_3d,
-            ..base
-        },
-        ..Default::default()
-    }
-}
-
 /// Returns true for a software renderer (llvmpipe and similar).
 pub fn is_software(adapter: &wgpu::Adapter) -> bool {
     adapter.get_info().device_type == wgpu::DeviceType::Cpu

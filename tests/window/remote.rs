@@ -15,15 +15,15 @@ use tomoscope::remote::{Connection, connect};
 use tomoscope::session::{EndReason, SessionOptions, Trace};
 use tomoscope::ui::{App, AppOptions, RunState, Source};
 
-use super::files::save_image_as;
-use super::leaving::{drop_file, type_path};
-use super::lists::list;
-use super::regions::enter;
+use super::save_image_as;
+use super::{drop_file, type_path};
+use super::list;
+use super::enter;
 use super::{cache, click, give_up_unsaved, num_measured, renderer, wait_for, wait_to_see};
 
 /// A folder of its own.
 fn empty(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = tomoscope_support::kept().join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder

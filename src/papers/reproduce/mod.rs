@@ -52,7 +52,7 @@ mod tests {
     /// Every paper has its row in the documentation, and a name of its own.
     #[test]
     fn papers_are_documented() {
-        let page = include_str!("../../docs/papers.md");
+        let page = include_str!("../../../docs/papers.md");
         for (number, paper) in PAPERS.iter().enumerate() {
             let name = paper.info().name;
             assert!(page.contains(&format!("| `{name}` |")), "{name}");

@@ -13,7 +13,7 @@ mod slice;
 mod slice_view;
 mod volume;
 
-pub use adapter::{AdapterSummary, device_descriptor, is_software};
+pub use adapter::{AdapterSummary, is_software};
 pub use dicom_palettes::NUM_COLOURS;
 pub use offscreen::Offscreen;
 pub use palette::Palette;

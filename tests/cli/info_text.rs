@@ -1,10 +1,9 @@
-//! `tomoscope info`.
+//! `tomoscope info` as text.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use super::data::data_file;
-use super::folder;
 
 fn info(path: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tomoscope")).arg("info").arg(path).output().unwrap()
@@ -12,8 +11,8 @@ fn info(path: &Path) -> Output {
 
 #[test]
 fn it_says_what_a_file_holds() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/io/corpus");
-    let folder = folder();
+    let corpus = tomoscope_support::in_repository("tests/io/corpus");
+    let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("data.bin"), [0; 560]).unwrap();
     let cases: [(&str, &[&str]); 5] = [
         (
@@ -39,7 +38,7 @@ fn it_says_what_a_file_holds() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_a_sentence_and_exit_code_1() {
-    let folder = folder();
+    let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("scan.s");
     std::fs::write(&data, "").unwrap();
     for (name, part) in [(Path::new("none.hs"), "none.hs: opening the file failed"), (data.as_path(), "name the header")] {

@@ -58,7 +58,7 @@ impl PicturePainter {
         });
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("picture"),
-            source: wgpu::ShaderSource::Wgsl(include_str!("../../shaders/picture.wgsl").into()),
+            source: wgpu::ShaderSource::Wgsl(include_str!("../../../shaders/picture.wgsl").into()),
         });
         // A picture is transparent outside its volume, and as a whole by the opacity of its view.
         let blend = Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::civil::{DateTime, Time};
 
 use crate::data::{ImageSeries, PetScan, Sex, Sourced, ValueScale};
-use crate::measure::{NoSuv, SuvDefinition, suv_factor};
+use crate::data::{NoSuv, SuvDefinition, suv_factor};
 
 /// Source of a fact that the user has changed.
 pub const ENTERED: &str = "entered here";

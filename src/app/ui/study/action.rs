@@ -5,7 +5,7 @@ use super::open::open_images::PetMoment;
 use super::source::Source;
 use super::tube_form::TubeForm;
 use crate::data::PetScan;
-use crate::measure::SuvDefinition;
+use crate::data::SuvDefinition;
 use crate::montecarlo::TubeRecipe;
 use crate::ui::widgets::file_task::FileTask;
 

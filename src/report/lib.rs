@@ -3,6 +3,12 @@
 //! Columns, tables and plots are independent of their content: papers, benchmarks, the command line and the window use them. A
 //! report ([`nema_pdf`], [`lesion_pdf`]) has plain data as input.
 
+use tomoscope_base::{coded, data, text};
+#[cfg(test)]
+use tomoscope_base::{geometry, task};
+use tomoscope_engine::{measure, plan};
+use tomoscope_formats::io;
+
 mod columns;
 mod image_page;
 mod lesions;

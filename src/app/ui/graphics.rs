@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use eframe::egui_wgpu::{WgpuSetup, WgpuSetupCreateNew};
 
-use crate::render::{AdapterSummary, device_descriptor};
+use crate::render::AdapterSummary;
 use crate::webgpu;
 
 /// Advice for a computer without a graphics driver: the package to install.
@@ -20,12 +20,7 @@ pub fn wgpu_setup() -> WgpuSetup {
 }
 
 fn create_new() -> WgpuSetupCreateNew {
-    let request = |adapter: &wgpu::Adapter| {
-        let mut request = device_descriptor(adapter);
-        webgpu::for_computing(adapter, &mut request);
-        request
-    };
-    WgpuSetupCreateNew { device_descriptor: Arc::new(request), ..WgpuSetupCreateNew::without_display_handle() }
+    WgpuSetupCreateNew { device_descriptor: Arc::new(webgpu::window_request), ..WgpuSetupCreateNew::without_display_handle() }
 }
 
 /// Returns all graphics adapters, without a window. The adapter that the window would take has

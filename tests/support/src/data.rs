@@ -3,9 +3,11 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::{in_repository, kept};
+
 /// Returns the path of a data file. Without the file, prints `skipped: …` and returns `None`; with `TOMOSCOPE_REQUIRE_DATA=1` it panics.
 pub fn data_file(name: &str) -> Option<PathBuf> {
-    let public = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/public");
+    let public = in_repository("tests/data/public");
     let folder = std::env::var_os("TOMOSCOPE_DATA").map_or(public, PathBuf::from);
     // Programs that the tests start have other working folders.
     let path = unpacked(&std::path::absolute(folder.join(name)).unwrap());
@@ -27,10 +29,10 @@ fn unpacked(path: &Path) -> PathBuf {
     }
     let num_bytes: u64 = files.iter().map(|file| file.metadata().unwrap().len()).sum();
     let name = format!("{}-{num_bytes}", folder.file_name().unwrap_or_default().display());
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let target = kept().join(name);
     if !target.exists() {
         // Renamed as a whole: tests of several processes unpack at the same time.
-        let copy = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let copy = tempfile::tempdir_in(kept()).unwrap();
         files.iter().for_each(|file| unpack(file, copy.path()));
         let copy = copy.keep();
         if std::fs::rename(&copy, &target).is_err() {

@@ -22,7 +22,7 @@ pub const IDENTIFIERS: [&str; 10] = [
 
 /// Writes a series with identifiers, into a folder with the patient's name.
 pub fn put_series(folder: &Path) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/dicom/pet");
+    let source = super::in_repository("tests/data/dicom/pet");
     let target = folder.join("Mustermann_Erika_20260301");
     std::fs::create_dir(&target).unwrap();
     for entry in std::fs::read_dir(source).unwrap() {

@@ -85,7 +85,7 @@ impl SliceRenderer {
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue, target: TargetFormat) -> Self {
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("slice"),
-            source: wgpu::ShaderSource::Wgsl(include_str!("../../shaders/slice.wgsl").into()),
+            source: wgpu::ShaderSource::Wgsl(include_str!("../../../shaders/slice.wgsl").into()),
         });
         let uniforms = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("slice uniforms"),

@@ -2,8 +2,6 @@
 //!
 //! Everything here is made of the public interface, and small enough to be written out as a dense matrix.
 
-mod composed;
-
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -16,7 +14,7 @@ use tomoscope::recon::{CountTotals, EmKernels, EmSettings, Estimate, ForwardMode
 use tomoscope::session::Setup;
 use tomoscope::task::Task;
 
-use self::composed::{Composed, ImageMap};
+use super::composed::{Composed, ImageMap};
 
 /// The grid on which images are shown.
 pub fn grid() -> Grid {
