@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the .cu files of kernels to PTX with the NVRTC that kernels/requirements.txt pins by hash, and writes their launches in Rust.
 
-    kernels/build.py            write kernels/ptx/NAME.ptx and src/cuda/launches/NAME.rs
+    kernels/build.py            write kernels/ptx/NAME.ptx and src/engine/cuda/launches/NAME.rs
     kernels/build.py --check    do it again and fail if a committed file differs
 
 Needs Python with pip and a package index; no GPU, no CUDA toolkit. The compiler is downloaded into a temporary folder.

@@ -1,4 +1,4 @@
-"""Writes the launches in src/cuda/launches from the kernels' sources.
+"""Writes the launches in src/engine/cuda/launches from the kernels' sources.
 
 Each module holds, for one NAME.cu or NAME.cuh: the structs that the kernels share with Rust, with assertions on the sizes and
 offsets that NVRTC gives them; and for each `extern "C" __global__` kernel a function with its parameters. A file NAME_VARIANT.cu
@@ -428,7 +428,7 @@ NESTED_MOD = """\
 
 
 def rust_of(sources, hash_of):
-    """The files of src/cuda/launches: names and texts. What has no kernels of its own is in the folder `shared`."""
+    """The files of src/engine/cuda/launches: names and texts. What has no kernels of its own is in the folder `shared`."""
     modules, structs, macros = {}, {}, {}
     for source in sources:
         modules.setdefault(module_of(source), []).append(source)

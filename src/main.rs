@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use tomoscope_app::{remote, render, session, ui};
+#[cfg(feature = "window")]
+use tomoscope_app::ui;
+use tomoscope_app::{remote, render, session};
 use tomoscope_base::{coded, data, geometry, scanner, statistics, task, text};
 #[cfg(feature = "cuda")]
 use tomoscope_engine::cuda;
@@ -14,6 +16,10 @@ use tomoscope_papers::{bench, reproduce};
 use tomoscope_report as report;
 
 mod cli;
+#[cfg(not(feature = "window"))]
+mod without_window;
+#[cfg(not(feature = "window"))]
+use without_window as ui;
 
 fn main() -> ExitCode {
     cli::main()

@@ -1,4 +1,13 @@
 //! What all of tomoscope is about: grids and lines, scanners, measured data and images, tasks that can be stopped.
+//!
+//! Modules import only from lower rows; neighbours in a row are independent of each other (`tests/project/layers.rs`):
+//!
+//! ```text
+//! row 0: coded
+//! row 1: geometry task random statistics text
+//! row 2: scanner
+//! row 3: data
+//! ```
 
 #![warn(missing_docs)]
 

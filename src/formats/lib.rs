@@ -1,4 +1,11 @@
 //! File formats of tomoscope, read and written, and sending to archives.
+//!
+//! Modules import only from lower rows; neighbours in a row are independent of each other (`tests/project/layers.rs`):
+//!
+//! ```text
+//! row 0: io
+//! row 1: pacs
+//! ```
 
 #![warn(missing_docs)]
 

@@ -1,4 +1,10 @@
 //! Papers whose tables and figures are measured again, and benchmarks of the program.
+//!
+//! Modules import only from lower rows; neighbours in a row are independent of each other (`tests/project/layers.rs`):
+//!
+//! ```text
+//! row 0: bench reproduce
+//! ```
 
 use tomoscope_app::session;
 use tomoscope_base::{coded, data, geometry, random, scanner, statistics, task, text};

@@ -1,9 +1,7 @@
 //! Common parts of the reports on an image: frame, slices with circles, plots, provenance of the image.
 
-use base64::Engine as _;
-use image::{DynamicImage, GrayImage};
-
-use super::page::{Anchor, MARGIN, PAGE, Page, PdfError};
+use super::drawing::{Anchor, Colour};
+use super::page::{MARGIN, PAGE, Page, Part, PdfError, Picture};
 use super::plot::{PLOT_SIZE, Plot};
 use crate::data::{Roi, RoiRole, RoiShape, Volume};
 use crate::io::measurements::Measurement;
@@ -83,15 +81,16 @@ impl SliceDrawing {
         let point = |[at_x, at_y]: [f64; 2]| {
             [left + (at_x - x + 0.5 * shown_mm[0]) * scale, top + (at_y - y + 0.5 * shown_mm[1]) * scale]
         };
-        let [shown_width, shown_height] = shown_mm.map(|mm| mm * scale);
         let largest = self.values(volume).iter().copied().filter(|value| value.is_finite()).fold(f32::MIN_POSITIVE, f32::max);
-        let data = base64::engine::general_purpose::STANDARD.encode(self.png(volume, largest)?);
-        let [image_left, image_top] = point([grid.extent_mm(0)[0], grid.extent_mm(1)[0]]);
-        let [width, height] = [0, 1].map(|axis| grid.size[axis] as f64 * grid.voxel_mm[axis] * scale);
-        let id = format!("slice{}", self.slice);
-        page.put(&format!(
-            r#"<clipPath id="{id}"><rect x="{left}" y="{top:.1}" width="{shown_width:.1}" height="{shown_height:.1}"/></clipPath><g clip-path="url(#{id})"><image x="{image_left:.2}" y="{image_top:.2}" width="{width:.2}" height="{height:.2}" preserveAspectRatio="none" image-rendering="pixelated" href="data:image/png;base64,{data}"/></g>"#
-        ));
+        let corner = point([grid.extent_mm(0)[0], grid.extent_mm(1)[0]]);
+        let size = [0, 1].map(|axis| grid.size[axis] as f64 * grid.voxel_mm[axis] * scale);
+        page.parts.push(Part::Picture(Picture {
+            corner,
+            size,
+            shown: Some([[left, top], shown_mm.map(|mm| mm * scale)]),
+            pixels: [grid.size[0], grid.size[1]],
+            greys: self.greys(volume, largest)?,
+        }));
         for roi in rois {
             circle(page, point([roi.centre_mm[0], roi.centre_mm[1]]), roi, scale);
         }
@@ -103,33 +102,29 @@ impl SliceDrawing {
         volume.as_slice().get(self.slice * in_slice..).map_or(&[], |rest| &rest[..in_slice.min(rest.len())])
     }
 
-    fn png(&self, volume: &Volume, largest: f32) -> Result<Vec<u8>, PdfError> {
-        let grey = |value: &f32| 255 - (255.0 * (value / largest).clamp(0.0, 1.0)).round() as u8;
-        let no_image = || PdfError::Document("the slice does not lie in the image".into());
-        let size = &volume.grid.size;
-        let greys = self.values(volume).iter().map(grey).collect();
-        let image = GrayImage::from_raw(size[0] as u32, size[1] as u32, greys).ok_or_else(no_image)?;
-        let mut png = std::io::Cursor::new(Vec::new());
-        let written = DynamicImage::from(image).write_to(&mut png, image::ImageFormat::Png);
-        written.map_err(|error| PdfError::Document(error.to_string()))?;
-        Ok(png.into_inner())
+    fn greys(&self, volume: &Volume, largest: f32) -> Result<Vec<u8>, PdfError> {
+        let values = self.values(volume);
+        if values.len() != volume.grid.size[0] * volume.grid.size[1] {
+            return Err(PdfError::Document("the slice does not lie in the image".into()));
+        }
+        Ok(values.iter().map(|value| 255 - (255.0 * (value / largest).clamp(0.0, 1.0)).round() as u8).collect())
     }
 }
 
 /// Returns the colour of the circle of a region.
-pub(super) fn colour(role: RoiRole) -> &'static str {
+pub(super) fn colour(role: RoiRole) -> Colour {
     match role {
-        RoiRole::Hot => "#d55e00",
-        RoiRole::Cold => "#0072b2",
-        RoiRole::Background => "#009e73",
-        RoiRole::None => "#cc79a7",
+        RoiRole::Hot => [0xd5, 0x5e, 0x00],
+        RoiRole::Cold => [0x00, 0x72, 0xb2],
+        RoiRole::Background => [0x00, 0x9e, 0x73],
+        RoiRole::None => [0xcc, 0x79, 0xa7],
     }
 }
 
 fn circle(page: &mut Page, [cx, cy]: [f64; 2], roi: &Roi, scale: f64) {
     let RoiShape::Circle { radius_mm, .. } = roi.shape else { return };
     let (r, colour) = (radius_mm * scale, colour(roi.role));
-    page.put(&format!(r#"<circle cx="{cx:.2}" cy="{cy:.2}" r="{r:.2}" fill="none" stroke="{colour}" stroke-width="0.9"/>"#));
+    page.circle([cx, cy], r, colour, 0.9);
     if roi.role == RoiRole::Hot || roi.role == RoiRole::Cold {
         page.coloured_text([cx, cy + r + 9.0], 8.0, Anchor::Middle, colour, &format!("{} mm", 2.0 * radius_mm));
     }
@@ -164,8 +159,8 @@ pub(super) fn table<const N: usize>(
 pub(super) fn plot(page: &mut Page, [top, bottom]: [f64; 2], plot: Plot) -> f64 {
     let [width, height] = PLOT_SIZE;
     let scale = ((PAGE[0] - 2.0 * MARGIN) / width).min((bottom - top) / height);
-    if let Some(svg) = plot.svg() {
-        page.drawing([MARGIN, top], [scale * width, scale * height], &svg);
+    if let Some(elements) = plot.elements() {
+        page.parts.push(Part::Drawing { corner: [MARGIN, top], scale, elements });
     }
     top + scale * height
 }

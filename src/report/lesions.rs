@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use image::{DynamicImage, GrayImage};
-
+use super::drawing::{Anchor, Element, Text};
 use super::image_page::{ImageReport, definitions, digits, framed, image_facts, measurement, tenths};
-use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
+use super::page::{MARGIN, PAGE, Page, Part, PdfError, Picture};
+use super::pdf::pdf;
 use super::text_table::TextTable;
 use crate::data::Volume;
 use crate::io::dicom::Segment;
@@ -398,29 +397,19 @@ fn projection(page: &mut Page, top: f64, volume: &Volume, table: &LesionTable) -
     let black =
         table.total.max.map_or_else(|| largest.iter().copied().fold(0.0, f32::max), |max| max as f32).max(f32::MIN_POSITIVE);
     let greys = largest.iter().map(|value| 255 - (255.0 * (value / black).clamp(0.0, 1.0)).round() as u8).collect();
-    let failed = |text: String| PdfError::Document(text);
-    let picture = GrayImage::from_raw(nx as u32, nz as u32, greys).ok_or_else(|| failed("an image without pixels".into()))?;
-    let mut png = std::io::Cursor::new(Vec::new());
-    DynamicImage::from(picture).write_to(&mut png, image::ImageFormat::Png).map_err(|error| failed(error.to_string()))?;
-    let data = base64::engine::general_purpose::STANDARD.encode(png.into_inner());
     let size_mm = [0, 2].map(|axis| grid.size[axis] as f64 * grid.voxel_mm[axis]);
     let scale = (PROJECTION[0] / size_mm[0]).min(PROJECTION[1] / size_mm[1]);
     let [width, height] = size_mm.map(|mm| mm * scale);
-    page.put(&format!(
-        r#"<image x="{MARGIN}" y="{top:.1}" width="{width:.2}" height="{height:.2}" preserveAspectRatio="none" image-rendering="pixelated" href="data:image/png;base64,{data}"/>"#
-    ));
+    let (corner, size) = ([MARGIN, top], [width, height]);
+    page.parts.push(Part::Picture(Picture { corner, size, shown: None, pixels: [nx, nz], greys }));
     let legend = MARGIN + width + 22.0;
     for (number, (lesion, figures)) in (1..).zip(table.measured()) {
         let [x, _, z] = figures.max_mm;
         let at = [MARGIN + (x - grid.extent_mm(0)[0]) * scale, top + (z - grid.extent_mm(2)[0]) * scale];
-        let [cx, cy] = at;
-        let colour = lesion.colour.map_or("#d55e00".to_owned(), |[r, g, b]| format!("#{r:02x}{g:02x}{b:02x}"));
-        page.put(&format!(r#"<circle cx="{cx:.2}" cy="{cy:.2}" r="5" fill="none" stroke="{colour}" stroke-width="1"/>"#));
-        page.put(&format!(
-            r#"<text x="{:.1}" y="{:.1}" font-size="9" fill="{colour}" stroke="white" stroke-width="2" paint-order="stroke">{number}</text>"#,
-            cx + 7.0,
-            cy + 3.0
-        ));
+        let colour = lesion.colour.unwrap_or([0xd5, 0x5e, 0x00]);
+        page.circle(at, 5.0, colour, 1.0);
+        let beside = Text::new([at[0] + 7.0, at[1] + 3.0], 9.0, Anchor::Start, number.to_string());
+        page.put(Element::Text(Text { colour, has_border: true, ..beside }));
         let y = top + 8.0 + 11.0 * f64::from(number - 1);
         if y <= top + PROJECTION[1] {
             let [x, y_mm, z] = figures.max_mm.map(tenths);
@@ -429,7 +418,7 @@ fn projection(page: &mut Page, top: f64, volume: &Volume, table: &LesionTable) -
                 [legend, y],
                 8.0,
                 Anchor::Start,
-                &colour,
+                colour,
                 &format!("{number}  {name}, max at {x}, {y_mm}, {z} mm"),
             );
         }

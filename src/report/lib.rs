@@ -10,12 +10,24 @@ use tomoscope_engine::{measure, plan};
 use tomoscope_formats::io;
 
 mod columns;
+mod drawing;
 mod image_page;
 mod lesions;
 mod lines;
 mod nema;
 mod nema_nu4;
 mod page;
+#[cfg(feature = "pdf")]
+mod pdf;
+#[cfg(not(feature = "pdf"))]
+mod pdf {
+    use super::page::{Page, PdfError};
+
+    /// Refuses to write pages as PDF.
+    pub fn pdf(_: &str, _: &[Page]) -> Result<Vec<u8>, PdfError> {
+        Err(PdfError::NotBuilt)
+    }
+}
 mod plot;
 mod recovery;
 mod tables;

@@ -3,10 +3,12 @@
 
 use strum::VariantArray as _;
 
+use super::drawing::Anchor;
 use super::image_page::{
     ImageReport, SliceDrawing, colour, definitions, digits, framed, image_facts, measurement, percent, plot, table, tenths,
 };
-use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
+use super::page::{MARGIN, PAGE, Page, PdfError};
+use super::pdf::pdf;
 use super::plot::{Plot, Series};
 use super::recovery::{recovery_page, settings_page};
 use super::text_table::TextTable;
@@ -225,7 +227,7 @@ fn legend(page: &mut Page, [left, top]: [f64; 2], report: &ImageReport<NemaAnaly
     let mut y = top + 14.0;
     for (role, words) in roles.into_iter().filter(|(role, _)| rois.iter().any(|roi| roi.role == *role)) {
         let (cx, cy, colour) = (left + 5.0, y - 3.0, colour(role));
-        page.put(&format!(r#"<circle cx="{cx:.1}" cy="{cy:.1}" r="4.5" fill="none" stroke="{colour}" stroke-width="1.2"/>"#));
+        page.circle([cx, cy], 4.5, colour, 1.2);
         page.text([left + 16.0, y], 9.0, Anchor::Start, words);
         y += 16.0;
     }

@@ -1,9 +1,11 @@
 //! Report of NEMA NU 4 image quality: as a table, as rows of measured numbers, and as a document of one page.
 
+use super::drawing::Anchor;
 use super::image_page::{
     ImageReport, SliceDrawing, definitions, digits, framed, image_facts, measurement, percent, plot, table, tenths,
 };
-use super::page::{Anchor, MARGIN, PAGE, Page, PdfError, pdf};
+use super::page::{MARGIN, PAGE, Page, PdfError};
+use super::pdf::pdf;
 use super::plot::{Plot, Series};
 use super::text_table::TextTable;
 use crate::data::Unit;

@@ -1,70 +1,65 @@
-//! Pages of a report: drawn as SVG, written as PDF with searchable text.
+//! Pages of a report, with searchable text.
 
-use std::fmt::Write;
-use std::sync::{Arc, LazyLock};
-
-use krilla::Document;
-use krilla::geom::Size;
-use krilla::metadata::Metadata;
-use krilla::page::PageSettings;
-use krilla_svg::{SurfaceExt, SvgSettings};
-use usvg::fontdb;
-
-use super::plot::escaped;
+use super::drawing::{Anchor, Colour, Element, Text};
 use crate::coded::coded;
 
 /// Width and height of a page (A4), points.
 pub(super) const PAGE: [f64; 2] = [595.0, 842.0];
 /// Margins of a page, points.
 pub(super) const MARGIN: f64 = 42.0;
-/// Family of the font, the same as in the window (Ubuntu Light).
-const FAMILY: &str = "Ubuntu";
 /// Colour of rules and small print.
-const GREY: &str = "#666666";
+const GREY: Colour = [0x66; 3];
 
 /// Failure of writing a report as PDF.
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "pdf.")]
 pub enum PdfError {
-    /// Invalid SVG of a page.
-    #[error("drawing page {page} of the report failed: {source}")]
-    Page {
-        /// Number of the page, from 1.
-        page: usize,
-        /// Cause.
-        source: usvg::Error,
-    },
     /// Invalid size or content of the document.
     #[error("writing the report as PDF failed: {0}")]
     Document(String),
+    /// A program without PDF.
+    #[error("this program was built without reports as PDF (feature `pdf`)")]
+    NotBuilt,
 }
 
 coded!(PdfError);
 
-/// Alignment of a text relative to its position.
-#[derive(Clone, Copy)]
-pub(super) enum Anchor {
-    Start,
-    Middle,
-    End,
+/// Part of a page; positions are in points from its upper left corner.
+#[cfg_attr(not(feature = "pdf"), allow(dead_code))]
+pub(super) enum Part {
+    /// Text, lines or a circle.
+    Element(Element),
+    /// Elements of a drawing of its own, moved to a corner and scaled.
+    Drawing { corner: [f64; 2], scale: f64, elements: Vec<Element> },
+    /// Picture.
+    Picture(Picture),
 }
 
-/// Page that is being drawn; positions are in points from its upper left corner.
+/// Picture of grey pixels, whose borders stay sharp.
+#[cfg_attr(not(feature = "pdf"), allow(dead_code))]
+pub(super) struct Picture {
+    /// Upper left corner, points.
+    pub corner: [f64; 2],
+    /// Width and height, points.
+    pub size: [f64; 2],
+    /// Corner and size of the part that is shown; `None` = all.
+    pub shown: Option<[[f64; 2]; 2]>,
+    /// Columns and rows.
+    pub pixels: [usize; 2],
+    /// Values, row by row; 255 is white.
+    pub greys: Vec<u8>,
+}
+
+/// Page that is being drawn.
 #[derive(Default)]
 pub(super) struct Page {
-    elements: String,
+    pub(super) parts: Vec<Part>,
 }
 
 impl Page {
-    /// Adds an SVG element.
-    pub(super) fn put(&mut self, element: &str) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.elements, "{element}");
-    }
-
     /// Draws a line of text on a base line.
-    pub(super) fn text(&mut self, [x, y]: [f64; 2], size: f64, anchor: Anchor, text: &str) {
-        self.coloured_text([x, y], size, anchor, "black", text);
+    pub(super) fn text(&mut self, at: [f64; 2], size: f64, anchor: Anchor, text: &str) {
+        self.put(Element::Text(Text::new(at, size, anchor, text)));
     }
 
     /// Draws a line of small print.
@@ -72,16 +67,8 @@ impl Page {
         self.coloured_text(at, 8.0, anchor, GREY, text);
     }
 
-    pub(super) fn coloured_text(&mut self, [x, y]: [f64; 2], size: f64, anchor: Anchor, colour: &str, text: &str) {
-        let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        };
-        let text = escaped(text);
-        self.put(&format!(
-            r#"<text x="{x:.1}" y="{y:.1}" font-size="{size}" text-anchor="{anchor}" fill="{colour}">{text}</text>"#
-        ));
+    pub(super) fn coloured_text(&mut self, at: [f64; 2], size: f64, anchor: Anchor, colour: Colour, text: &str) {
+        self.put(Element::Text(Text { colour, ..Text::new(at, size, anchor, text) }));
     }
 
     /// Draws the heading of a part of the page, with a rule below it.
@@ -92,55 +79,16 @@ impl Page {
 
     /// Draws a horizontal line.
     pub(super) fn rule(&mut self, y: f64, [from, to]: [f64; 2], width: f64) {
-        self.put(&format!(
-            r#"<line x1="{from:.1}" y1="{y:.1}" x2="{to:.1}" y2="{y:.1}" stroke="{GREY}" stroke-width="{width}"/>"#
-        ));
+        self.put(Element::Lines { points: vec![[from, y], [to, y]], colour: GREY, width, is_dashed: false });
     }
 
-    /// Draws an SVG document in a box of the page.
-    pub(super) fn drawing(&mut self, [x, y]: [f64; 2], [width, height]: [f64; 2], svg: &str) {
-        let placed = format!(r#"<svg x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" "#);
-        self.put(&svg.replacen("<svg ", &placed, 1));
+    /// Draws a hollow circle.
+    pub(super) fn circle(&mut self, middle: [f64; 2], radius: f64, colour: Colour, width: f64) {
+        self.put(Element::Circle { middle, radius, fill: None, colour, width });
     }
 
-    /// Returns the page as an SVG document.
-    fn svg(&self) -> String {
-        let [width, height] = PAGE;
-        format!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="sans-serif">
-<rect width="{width}" height="{height}" fill="white"/>
-{}</svg>"#,
-            self.elements
-        )
+    /// Draws an element.
+    pub(super) fn put(&mut self, element: Element) {
+        self.parts.push(Part::Element(element));
     }
-}
-
-/// Font of reports. Fonts of the system are not used, so that reports are the same everywhere.
-static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
-    let mut fonts = fontdb::Database::new();
-    fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
-    fonts.set_sans_serif_family(FAMILY);
-    Arc::new(fonts)
-});
-
-/// Returns pages as a PDF document with a title.
-///
-/// # Errors
-/// Drawing a page failed.
-pub(super) fn pdf(title: &str, pages: &[Page]) -> Result<Vec<u8>, PdfError> {
-    let options = usvg::Options { fontdb: FONTS.clone(), font_family: FAMILY.into(), ..usvg::Options::default() };
-    let no_size = || PdfError::Document("it has pages without a size".into());
-    let size = Size::from_wh(PAGE[0] as f32, PAGE[1] as f32).ok_or_else(no_size)?;
-    let mut document = Document::new();
-    document
-        .set_metadata(Metadata::new().title(title.to_owned()).creator(concat!("tomoscope ", env!("CARGO_PKG_VERSION")).into()));
-    for (number, page) in (1..).zip(pages) {
-        let tree = usvg::Tree::from_str(&page.svg(), &options).map_err(|source| PdfError::Page { page: number, source })?;
-        let mut drawn = document.start_page_with(PageSettings::new(size));
-        let mut surface = drawn.surface();
-        surface.draw_svg(&tree, size, SvgSettings::default());
-        surface.finish();
-        drawn.finish();
-    }
-    document.finish().map_err(|error| PdfError::Document(format!("{error:?}")))
 }

@@ -1,6 +1,6 @@
 //! Line plots as SVG: published points are hollow and dashed, measured ones filled.
 
-use std::fmt::Write;
+use super::drawing::{Anchor, BLACK, Colour, Element, FONT_SIZE, Text, WHITE};
 
 /// Plot.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +52,18 @@ pub struct Series {
 }
 
 /// Palette of Okabe and Ito for colour-blind readers.
-const COLOURS: [&str; 8] = ["#000000", "#e69f00", "#0072b2", "#56b4e9", "#d55e00", "#009e73", "#cc79a7", "#999999"];
+const COLOURS: [Colour; 8] = [
+    BLACK,
+    [0xe6, 0x9f, 0x00],
+    [0x00, 0x72, 0xb2],
+    [0x56, 0xb4, 0xe9],
+    [0xd5, 0x5e, 0x00],
+    [0x00, 0x9e, 0x73],
+    [0xcc, 0x79, 0xa7],
+    [0x99, 0x99, 0x99],
+];
+/// Colour of the grid.
+const GRID: Colour = [0xdd; 3];
 /// Width and height of the plot.
 pub(super) const PLOT_SIZE: [f64; 2] = [860.0, 460.0];
 /// Left, top, right and bottom edge of the axes.
@@ -98,11 +109,6 @@ fn round_numbers([low, high]: [f64; 2]) -> Vec<(f64, String)> {
     (first..=last).map(|k| k as f64 * step).map(|value| (value, format!("{value:.digits$}"))).collect()
 }
 
-/// Returns a text with escaped markup.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
 impl Plot {
     /// Returns a plot with linear axes; the titles are those of the plot, the x axis and the y axis.
     pub fn linear(titles: [&str; 3], x_ticks: Vec<(f64, String)>, lines: Vec<Series>) -> Self {
@@ -126,6 +132,20 @@ impl Plot {
 
     /// Returns the plot as an SVG document; `None` without points.
     pub fn svg(&self) -> Option<String> {
+        let elements: Vec<String> = self.elements()?.iter().map(Element::svg).collect();
+        let [width, height] = PLOT_SIZE;
+        Some(format!(
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="{FONT_SIZE}">
+<rect width="{width}" height="{height}" fill="white"/>
+{}
+</svg>
+"#,
+            elements.join("\n")
+        ))
+    }
+
+    /// Returns what the plot consists of, in a box of [`PLOT_SIZE`]; `None` without points.
+    pub(super) fn elements(&self) -> Option<Vec<Element>> {
         let ([x_low, x_high], [y_low, y_high]) = (range(self, 0)?, range(self, 1)?);
         let [left, top, right, bottom] = BOX;
         let axes = self.axes;
@@ -144,45 +164,31 @@ impl Plot {
         let x_places = if is_given { [x_low - margin, x_high + margin] } else { ends(&x_ticks) };
         let x = Scale { axes, positions: x_places, pixels: [left, right] };
         let y = Scale { axes, positions: ends(&y_ticks), pixels: [bottom, top] };
-        let [width, height] = PLOT_SIZE;
-        let mut svg = format!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">
-<rect width="{width}" height="{height}" fill="white"/>
-"#
-        );
-        let mut put = |element: String| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(svg, "{element}");
-        };
-        let text = |[x, y]: [f64; 2], anchor: &str, more: &str, text: &str| {
-            format!(r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}"{more}>{}</text>"#, escaped(text))
-        };
-        let line = |[x1, y1, x2, y2]: [f64; 4], stroke: &str| {
-            format!(r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" stroke="{stroke}"/>"#)
-        };
-        put(text([left, 24.0], "start", r#" font-size="15""#, &self.title));
+        let text = |at: [f64; 2], anchor: Anchor, text: &str| Text::new(at, FONT_SIZE, anchor, text);
+        let mut all = vec![Element::Text(Text { size: 15.0, ..text([left, 24.0], Anchor::Start, &self.title) })];
         for (value, label) in &x_ticks {
             let at = x.pixel(*value);
-            put(line([at, bottom, at, bottom + 5.0], "black"));
-            put(text([at, bottom + 20.0], "middle", "", label));
+            all.push(Element::line([at, bottom, at, bottom + 5.0], BLACK));
+            all.push(Element::Text(text([at, bottom + 20.0], Anchor::Middle, label)));
         }
         for (value, label) in &y_ticks {
             let at = y.pixel(*value);
-            put(line([left, at, right, at], "#dddddd"));
-            put(text([left - 8.0, at + 4.0], "end", "", label));
+            all.push(Element::line([left, at, right, at], GRID));
+            all.push(Element::Text(text([left - 8.0, at + 4.0], Anchor::End, label)));
         }
-        put(line([left, bottom, right, bottom], "black") + &line([left, top, left, bottom], "black"));
+        all.push(Element::line([left, bottom, right, bottom], BLACK));
+        all.push(Element::line([left, top, left, bottom], BLACK));
         let middle = 0.5 * (top + bottom);
-        put(text([0.5 * (left + right), bottom + 44.0], "middle", "", &self.x_title));
-        put(text([16.0, middle], "middle", &format!(r#" transform="rotate(-90 16 {middle})""#), &self.y_title));
+        all.push(Element::Text(text([0.5 * (left + right), bottom + 44.0], Anchor::Middle, &self.x_title)));
+        all.push(Element::Text(Text { is_upright: true, ..text([16.0, middle], Anchor::Middle, &self.y_title) }));
         for (row, one) in self.lines.iter().enumerate() {
-            let points: Vec<[f64; 2]> = one.points.iter().map(|point| [x.pixel(point[0]), y.pixel(point[1])]).collect();
-            put(one.drawn(&points));
+            let points = one.points.iter().map(|point| [x.pixel(point[0]), y.pixel(point[1])]).collect();
+            one.draw(points, &mut all);
             let at = top + 12.0 + 22.0 * row as f64;
-            put(one.drawn(&[[right + 20.0, at - 4.0], [right + 50.0, at - 4.0]]));
-            put(text([right + 58.0, at], "start", "", &one.name));
+            one.draw(vec![[right + 20.0, at - 4.0], [right + 50.0, at - 4.0]], &mut all);
+            all.push(Element::Text(text([right + 58.0, at], Anchor::Start, &one.name)));
         }
-        Some(svg + "</svg>\n")
+        Some(all)
     }
 }
 
@@ -192,17 +198,13 @@ impl Series {
         Self { name: name.to_owned(), colour, is_published: false, points }
     }
 
-    /// Returns the line through pixels, with marks at few of them.
-    fn drawn(&self, pixels: &[[f64; 2]]) -> String {
-        let colour = COLOURS[self.colour % COLOURS.len()];
-        let (fill, dashes) = if self.is_published { ("white", r#" stroke-dasharray="5 4""#) } else { (colour, "") };
-        let path: Vec<String> = pixels.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect();
-        let path = path.join(" ");
-        let mut drawn = format!(r#"<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"{dashes}/>"#);
-        for [x, y] in pixels.iter().filter(|_| pixels.len() <= MAX_MARKS) {
-            drawn += &format!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="3.5" fill="{fill}" stroke="{colour}" stroke-width="1.5"/>"#);
-        }
-        drawn
+    /// Draws the line through points, with marks at few of them.
+    fn draw(&self, points: Vec<[f64; 2]>, all: &mut Vec<Element>) {
+        let (colour, width) = (COLOURS[self.colour % COLOURS.len()], 1.5);
+        let fill = Some(if self.is_published { WHITE } else { colour });
+        let marks = if points.len() <= MAX_MARKS { points.clone() } else { Vec::new() };
+        all.push(Element::Lines { points, colour, width, is_dashed: self.is_published });
+        all.extend(marks.into_iter().map(|middle| Element::Circle { middle, radius: 3.5, fill, colour, width }));
     }
 }
 

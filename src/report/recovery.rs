@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::drawing::Anchor;
 use super::image_page::{plot, table};
-use super::page::{Anchor, MARGIN, PAGE, Page};
+use super::page::{MARGIN, PAGE, Page};
 use super::plot::{Plot, Series};
 use super::text_table::TextTable;
 use super::value::distinct;
@@ -380,7 +381,7 @@ const QUANTITIES: [RecoveryQuantity; 3] = [RecoveryQuantity::MeanA50, RecoveryQu
 
 #[cfg(test)]
 mod tests {
-    use super::super::page::pdf;
+    use super::super::pdf::pdf;
     use super::*;
     use crate::coded::Problem;
     use crate::io::recovery::find;

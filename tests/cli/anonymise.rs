@@ -5,8 +5,8 @@ use std::path::Path;
 use dicom_dictionary_std::tags;
 use dicom_object::open_file;
 use tomoscope::data::ImageChoice;
-use tomoscope::io::read_images;
 use tomoscope::data::{SuvDefinition, suv_factor};
+use tomoscope::io::read_images;
 
 use super::done;
 use super::identity::{files, identifiers, put_series};

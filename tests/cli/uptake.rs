@@ -7,8 +7,8 @@ use dicom_dictionary_std::tags;
 use dicom_object::open_file;
 use serde_json::{Value, json};
 use tomoscope::data::{ImageChoice, Unit};
-use tomoscope::io::{read_images, read_volume};
 use tomoscope::data::{SuvDefinition, suv_factor};
+use tomoscope::io::{read_images, read_volume};
 
 use super::{done, refused};
 

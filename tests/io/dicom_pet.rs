@@ -8,9 +8,9 @@ use dicom_dictionary_std::tags;
 use dicom_object::{DefaultDicomObject, Tag, open_file};
 use tomoscope::coded::Coded as _;
 use tomoscope::data::{ImageChoice, ImageSeries, Notice, PetImage, Unit, ValueScale, Volume, mean_decay};
+use tomoscope::data::{SuvDefinition, suv_factor};
 use tomoscope::io::dicom::{SeriesContext, write_series};
 use tomoscope::io::{ImageDescription, read_images};
-use tomoscope::data::{SuvDefinition, suv_factor};
 
 use super::data::data_file;
 use super::dicom_read::{changed, put, read, series_path, vendor_series};

@@ -12,7 +12,13 @@ use super::data::data_file;
 use super::{assert_brief, assert_unsupported, bytes_of, folder, warns_of};
 
 /// Samples of a projection of a sweep: index, place along t in mm.
-fn sweep(scheme: Scheme, weighting: Weighting, num_points: usize, step_mm: f64, value: impl Fn(usize, f64) -> f64) -> Study<Sweep> {
+fn sweep(
+    scheme: Scheme,
+    weighting: Weighting,
+    num_points: usize,
+    step_mm: f64,
+    value: impl Fn(usize, f64) -> f64,
+) -> Study<Sweep> {
     let centre = (num_points / 2) as f64;
     let projection = |(index, direction): (usize, WeightedDirection)| {
         let values = (0..num_points).map(|k| value(index, (k as f64 - centre) * step_mm) as f32).collect();

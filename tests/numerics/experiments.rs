@@ -2,7 +2,7 @@
 //! against truth and PyEPRI's.
 
 use std::f64::consts::PI;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tomoscope::algebra::Host;

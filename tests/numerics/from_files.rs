@@ -3,7 +3,7 @@
 use std::fs;
 
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
-use tomoscope::io::read_matrix;
+use tomoscope::io::saved_matrix::read_matrix;
 use tomoscope::plan::{ListError, ListSelection, check_basis, list_study, ring_basis};
 use tomoscope::scanner::find_ring;
 use tomoscope::task::Task;

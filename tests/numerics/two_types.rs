@@ -1,7 +1,7 @@
 //! A list that the `petsird` package wrote, of a scanner whose two types of modules measure time of flight differently, against an image
 //! and a sensitivity that were computed from it in double precision by a script (`tests/data/petsird/make.py`).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tomoscope::data::{EventList, Events, ListMetadata, Study, Volume};

@@ -5,30 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::code::tokens;
 use super::{files_below, in_repository};
 
-/// Modules whose files import each other in no circle.
-const WITHOUT_CIRCLES: [&str; 22] = [
-    "algebra",
-    "bench",
-    "cli",
-    "cuda",
-    "data",
-    "geometry",
-    "io",
-    "measure",
-    "montecarlo",
-    "mpi",
-    "operator",
-    "pacs",
-    "phantom",
-    "plan",
-    "recon",
-    "remote",
-    "render",
-    "report",
-    "reproduce",
-    "scanner",
-    "session",
-    "ui",
+/// Packages, and the command line of the program, whose files import each other in no circle.
+const WITHOUT_CIRCLES: [(&str, &str); 7] = [
+    ("src", "cli"),
+    ("src/base", ""),
+    ("src/formats", ""),
+    ("src/engine", ""),
+    ("src/report", ""),
+    ("src/app", ""),
+    ("src/papers", ""),
 ];
 
 type Path = Vec<String>;
@@ -119,12 +104,12 @@ fn circle(files: &BTreeMap<Path, Vec<String>>) -> Option<Vec<Path>> {
     Some(way)
 }
 
-/// The files of a module with their code, by their paths in the crate.
-fn files_of(module: &str) -> BTreeMap<Path, Vec<String>> {
-    let src = in_repository("src");
+/// The files of a module, or of a whole package, with their code, by their paths from its root.
+fn files_of(root: &str, module: &str) -> BTreeMap<Path, Vec<String>> {
+    let src = in_repository(root);
     let files = files_below(&src.join(module), "rs").into_iter().map(|file| {
         let path = file.strip_prefix(&src).unwrap().with_extension("");
-        let path: Path = path.iter().map(|part| part.to_str().unwrap().to_owned()).filter(|part| part != "mod").collect();
+        let path: Path = path.iter().map(|part| part.to_str().unwrap().to_owned()).filter(|part| !["mod", "lib"].contains(&part.as_str())).collect();
         // Unit tests may look anywhere.
         let text = std::fs::read_to_string(&file).unwrap();
         let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
@@ -135,9 +120,9 @@ fn files_of(module: &str) -> BTreeMap<Path, Vec<String>> {
 
 #[test]
 fn no_files_import_each_other_in_a_circle() {
-    for module in WITHOUT_CIRCLES {
-        let files = files_of(module);
-        assert!(files.len() > 1, "{module} has {} files", files.len());
+    for (root, module) in WITHOUT_CIRCLES {
+        let files = files_of(root, module);
+        assert!(files.len() > 5, "{root}/{module} has {} files", files.len());
         if let Some(circle) = circle(&files) {
             let names: Vec<String> = circle.iter().map(|path| path.join("::")).collect();
             panic!("{}", names.join(" → "));

@@ -25,12 +25,8 @@ fn every_code_of_a_file_or_a_set_up_is_documented_and_nothing_else() {
     let others = [&others[..], &of_lists, &of_runs].concat();
     let of_events = EventProblem::VARIANTS.iter().chain(PetsirdProblem::VARIANTS).chain(DicomProblem::VARIANTS);
     let of_set_up = SetupError::VARIANTS.iter().chain(SetupProblem::VARIANTS);
-    let names = IoError::VARIANTS
-        .iter()
-        .chain(Unsupported::VARIANTS)
-        .chain(FormProblem::VARIANTS)
-        .chain(of_events)
-        .chain(of_set_up);
+    let names =
+        IoError::VARIANTS.iter().chain(Unsupported::VARIANTS).chain(FormProblem::VARIANTS).chain(of_events).chain(of_set_up);
     let mut codes: BTreeSet<String> = names.filter(|name| !others.contains(name)).map(|name| (*name).to_owned()).collect();
     codes.extend(["io.not-found", "io.unsupported.…", "io.events.…", "io.petsird.…", "io.dicom.…"].map(Into::into));
     let is_listed = |code: &String| ["io.", "setup."].iter().any(|part| code.starts_with(part));

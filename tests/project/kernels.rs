@@ -63,12 +63,12 @@ fn every_kernel_is_compiled_from_its_present_source() {
 
 #[test]
 fn every_launch_is_generated_from_its_present_source() {
-    let modules = files_below(&in_repository("src/cuda/launches"), "rs");
+    let modules = files_below(&in_repository("src/engine/cuda/launches"), "rs");
     let modules: Vec<_> = modules.iter().filter(|path| path.file_name().unwrap() != "mod.rs").collect();
     assert!(modules.len() > 10, "{modules:?}");
     modules.into_iter().for_each(|path| assert_is_present(path));
     let elsewhere = files_below(&in_repository("src"), "rs");
-    let elsewhere = elsewhere.iter().filter(|path| !path.starts_with(in_repository("src/cuda/launches")));
+    let elsewhere = elsewhere.iter().filter(|path| !path.starts_with(in_repository("src/engine/cuda/launches")));
     for path in elsewhere {
         let text = read(path);
         assert!(!text.contains("launch_builder") && !text.contains("include_str!(\"../../kernels"), "{}", path.display());
@@ -77,17 +77,17 @@ fn every_launch_is_generated_from_its_present_source() {
 
 /// Where code may be unsafe: files that choose code for the instructions of the CPU, and the calls of the driver and of NCCL.
 const UNSAFE: [&str; 11] = [
-    "src/algebra/simd.rs",
-    "src/operator/axial_runs/mod.rs",
-    "src/operator/event_path.rs",
-    "src/operator/planes/multi_stage.rs",
-    "src/operator/planes/tile.rs",
-    "src/operator/stored_matrix/mod.rs",
-    "src/operator/tubes/mod.rs",
-    "src/recon/em_kernels.rs",
-    "src/recon/penalty/host.rs",
-    "src/cuda",
-    "src/webgpu/device/opened.rs",
+    "src/engine/algebra/simd.rs",
+    "src/engine/operator/axial_runs/mod.rs",
+    "src/engine/operator/event_path.rs",
+    "src/engine/operator/planes/multi_stage.rs",
+    "src/engine/operator/planes/tile.rs",
+    "src/engine/operator/stored_matrix/mod.rs",
+    "src/engine/operator/tubes/mod.rs",
+    "src/engine/recon/em_kernels.rs",
+    "src/engine/recon/penalty/host.rs",
+    "src/engine/cuda",
+    "src/engine/webgpu/device/opened.rs",
 ];
 
 #[test]

@@ -9,11 +9,11 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT as _, Queryable as _};
 use tomoscope::ui::{App, Source};
 
-use super::save_image_as;
-use super::identity::{files, identifiers, put_series};
 use super::drop_file;
+use super::identity::{files, identifiers, put_series};
 use super::lesions::type_path;
 use super::node::node;
+use super::save_image_as;
 use super::send::fill;
 use super::{click, give_up_unsaved, renderer, wait_for, wait_for_files, wait_to_see, window_on};
 

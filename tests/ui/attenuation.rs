@@ -13,10 +13,10 @@ use tomoscope::plan::{ListFiles, StudyFiles};
 use tomoscope::ui::{App, Source};
 
 use super::corrections::write_scan;
-use super::{drop_file, type_path};
 use super::list;
 use super::restore::save_session;
 use super::{click, give_up_unsaved, renderer, wait_for, window_on};
+use super::{drop_file, type_path};
 
 const SIZE: [f32; 2] = [1400.0, 1000.0];
 const SHOW: &str = "Show attenuation map";

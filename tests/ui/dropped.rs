@@ -13,8 +13,8 @@ use tomoscope::plan::DeviceChoice;
 use tomoscope::session::Trace;
 use tomoscope::ui::{App, AppOptions, RunState};
 
-use super::{drop_file, hold};
 use super::{cache, finished, renderer, small_study, wait_for};
+use super::{drop_file, hold};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 const HEADER: &str = include_str!("../io/corpus/good.hs");

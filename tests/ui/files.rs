@@ -1,8 +1,6 @@
 //! Paths typed where the desktop has no dialogs: in front of everything, with the keys to themselves, and never over a file
 //! that nobody was asked about.
 
-use std::path::Path;
-
 use dicom_dictionary_std::tags;
 use egui::accesskit::Role;
 use egui::{Event, Key, Modifiers, Theme};
@@ -11,7 +9,7 @@ use egui_kittest::kittest::Queryable as _;
 use tomoscope::io::read_volume;
 use tomoscope::ui::{App, Tool};
 
-use super::{press, save_image_as, type_text, click, drag, finished, wait_for_files};
+use super::{click, drag, finished, press, save_image_as, type_text, wait_for_files};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 

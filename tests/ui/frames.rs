@@ -23,8 +23,8 @@ use tomoscope::session::Trace;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, Source, wgpu_setup};
 use tomoscope::webgpu;
 
-use super::type_image_path;
 use super::images::{add_second, series};
+use super::type_image_path;
 use super::{cache, click, renderer, small_study, wait_for};
 
 const SIZE: [f32; 2] = [1280.0, 900.0];

@@ -10,9 +10,9 @@ use tomoscope::data::{ImageChoice, Unit};
 use tomoscope::io::{read_images, read_volume};
 use tomoscope::ui::{App, Source};
 
-use super::save_image_as;
 use super::drop_file;
 use super::restore::save_session;
+use super::save_image_as;
 use super::{choose_built_in, click, give_up_unsaved, renderer, wait_for, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1500.0, 1000.0];

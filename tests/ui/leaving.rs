@@ -1,10 +1,8 @@
 //! Closing the window or opening another study with work that is in no file: one question, and nothing is lost by mistake.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::path::Path;
 
-use egui::{Event, Key, Theme, ViewportCommand, ViewportEvent, ViewportId};
+use egui::{Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use tomoscope::io::rois::read_rois;
@@ -12,7 +10,7 @@ use tomoscope::io::{read_volume, write_sweep};
 use tomoscope::ui::{App, BUILT_IN, RunState, Source};
 
 use super::sweeps::sweep;
-use super::{close, drop_file, type_path, click, finished, renderer, wait_for, wait_to_see, window_on};
+use super::{click, close, drop_file, finished, renderer, type_path, wait_for, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 const CLOSE: &str = "Close tomoscope?";

@@ -11,9 +11,9 @@ use tomoscope::session::RunId;
 use tomoscope::ui::{App, RunState, Source};
 
 use super::drop_file;
+use super::enter;
 use super::list;
 use super::picture::{menu, save_as};
-use super::enter;
 use super::restore::{next_day, save_session};
 use super::{choose_built_in, click, give_up_unsaved, renderer, small_study, wait_for, window_on};
 

@@ -1,22 +1,14 @@
 //! Lists of events in the window: opened by their path, reconstructed, left for another study.
 
-use std::path::{Path, PathBuf};
-
 use egui::Theme;
 use egui_kittest::kittest::Queryable as _;
-use tomoscope::data::tof_mm;
-use tomoscope::io::list_mode::petsird::PetsirdWriter;
-use tomoscope::io::{map_beside, write_volume};
-use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{ListFiles, StudyFiles};
-use tomoscope::scanner::find;
 use tomoscope::session::EndReason;
-use tomoscope::task::Task;
 use tomoscope::ui::{App, RunState, SavedSession, Source};
 
-use super::{drop_file, type_path};
 use super::restore::save_session;
-use super::{list, choose_built_in, click, give_up_unsaved, renderer, wait_for, window, window_on};
+use super::{choose_built_in, click, give_up_unsaved, list, renderer, wait_for, window, window_on};
+use super::{drop_file, type_path};
 
 const SIZE: [f32; 2] = [1400.0, 1000.0];
 

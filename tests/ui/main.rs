@@ -53,5 +53,5 @@ mod variation;
 mod views;
 mod work;
 
-use tomoscope_support::{data, identity, nema_scan, node, radicals as radical_scan, scans, toy};
 use tomoscope_support::window::*;
+use tomoscope_support::{data, identity, nema_scan, node, radicals as radical_scan, scans, toy};

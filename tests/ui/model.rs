@@ -8,11 +8,11 @@ use tomoscope::plan::ModelRow;
 use tomoscope::ui::{App, BUILT_IN, Measured, Source};
 
 use super::corrections::write_scan;
-use super::type_path;
 use super::list;
 use super::pairs::rods;
 use super::panes::double_click;
 use super::picture::menu;
+use super::type_path;
 use super::{click, renderer, wait_for, wait_for_files, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];

@@ -19,8 +19,8 @@ use tomoscope::session::{EndReason, Trace};
 use tomoscope::task::Task;
 use tomoscope::ui::{App, AppOptions, BUILT_IN, BuiltIn, Measured, RunState, Source};
 
-use super::{close, drop_file};
 use super::{choose_built_in, click, give_up_unsaved, renderer, show_research, small_study, wait_for};
+use super::{close, drop_file};
 
 const SIZE: [f32; 2] = [1400.0, 1400.0];
 const TITLE: &str = "Rods on MADPET-II";

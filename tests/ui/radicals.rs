@@ -15,10 +15,10 @@ use tomoscope::task::Task;
 use tomoscope::ui::{App, BUILT_IN, RunState, Source};
 
 use super::data::data_file;
-use super::save_image_as;
 use super::penalised::set;
 use super::radical_scan::{AMOUNTS, write};
 use super::restore::save_session;
+use super::save_image_as;
 use super::{choose_built_in, click, renderer, wait_for, wait_for_files, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 950.0];

@@ -11,8 +11,8 @@ use tomoscope::io::recovery::find;
 use tomoscope::measure::nema::{RecoveryPoint, Verdict, best_setting};
 use tomoscope::ui::{App, Source};
 
-use super::nema_scan::write_scan;
 use super::enter;
+use super::nema_scan::write_scan;
 use super::{click, renderer, wait_for, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];

@@ -9,7 +9,7 @@ use tomoscope::measure::noise_to_signal;
 use tomoscope::ui::{App, Tool};
 
 use super::views::{click_at, double_click_at};
-use super::{enter, click, drag, finished, wait_for};
+use super::{click, drag, enter, finished, wait_for};
 
 const SIZE: [f32; 2] = [1400.0, 900.0];
 

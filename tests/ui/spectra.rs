@@ -15,8 +15,8 @@ use tomoscope::session::EndReason;
 use tomoscope::task::Task;
 use tomoscope::ui::{App, BUILT_IN, Measured, RunState, Source};
 
-use super::save_image_as;
 use super::penalised::set;
+use super::save_image_as;
 use super::{choose_built_in, click, renderer, wait_for, wait_for_files, wait_to_see, window_on};
 
 const SIZE: [f32; 2] = [1400.0, 950.0];

@@ -15,8 +15,8 @@ use tomoscope::scanner;
 use tomoscope::session::EndReason;
 use tomoscope::ui::{App, BUILT_IN, RunState};
 
-use super::{close, drop_file};
 use super::{choose_built_in, click, renderer, small_study, tube_folder, wait_for, window_on};
+use super::{close, drop_file};
 
 const SIZE: [f32; 2] = [1400.0, 1400.0];
 const DERENZO: &str = "Derenzo on VrPET";

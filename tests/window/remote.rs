@@ -15,11 +15,11 @@ use tomoscope::remote::{Connection, connect};
 use tomoscope::session::{EndReason, SessionOptions, Trace};
 use tomoscope::ui::{App, AppOptions, RunState, Source};
 
-use super::save_image_as;
-use super::{drop_file, type_path};
-use super::list;
 use super::enter;
+use super::list;
+use super::save_image_as;
 use super::{cache, click, give_up_unsaved, num_measured, renderer, wait_for, wait_to_see};
+use super::{drop_file, type_path};
 
 /// A folder of its own.
 fn empty(name: &str) -> PathBuf {

@@ -264,8 +264,10 @@ impl CrystalRing {
     }
 }
 
-const FILES: [&str; 2] =
-    [include_str!("../../../assets/scanners/rings/madpet2.toml"), include_str!("../../../assets/scanners/rings/madpet2-reduced.toml")];
+const FILES: [&str; 2] = [
+    include_str!("../../../assets/scanners/rings/madpet2.toml"),
+    include_str!("../../../assets/scanners/rings/madpet2-reduced.toml"),
+];
 
 static RINGS: LazyLock<Vec<CrystalRing>> = LazyLock::new(|| FILES.iter().filter_map(|text| parse(text).ok()).collect());
 

@@ -9,9 +9,9 @@ use super::info_json;
 use super::info_text::{Described, Lines, decimal};
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::data::{DecayReference, ImageChoice, ImageSeries, Notice, PetScan, SeriesNames, Sourced, Volume};
+use crate::data::{SuvDefinition, suv_factor};
 use crate::geometry::Grid;
 use crate::io::{DicomProblem, IoError, read_images};
-use crate::data::{SuvDefinition, suv_factor};
 
 /// Describes the images of a file.
 pub fn read(path: &Path) -> CliResult<Described> {

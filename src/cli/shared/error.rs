@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn the_code_of_every_failure_is_documented_and_no_other() {
         let page = include_str!("../../../docs/error-codes.md");
-        let documented: BTreeSet<&str> = page.split('`').filter(|text| text.starts_with("command.") && !text.contains('…')).collect();
+        let documented: BTreeSet<&str> =
+            page.split('`').filter(|text| text.starts_with("command.") && !text.contains('…')).collect();
         assert_eq!(documented, Failure::VARIANTS.iter().copied().collect());
     }
 }

@@ -9,8 +9,8 @@ use super::error::{CliError, CliResult, Failure};
 use super::notices;
 use super::options::count;
 use crate::data::{ImageChoice, ImageSeries, ImageSpace, PetImage, SeriesNames, ValueScale, Volume};
-use crate::io::read_images;
 use crate::data::{SuvDefinition, suv_factor};
+use crate::io::read_images;
 use crate::plan::{FrameRecord, Provenance};
 
 /// Choice of an image of a file or a series, and of its values.

@@ -45,7 +45,7 @@ pub(super) fn context(number: usize) -> Result<Arc<CudaContext>, CudaError> {
     let context = guarded("open the device", || CudaContext::new(number))?;
     #[allow(unsafe_code)]
     // SAFETY: all arrays are used on the one stream that they were made on, in its order; the display copy, the only other
-    // stream, waits for events before and is waited for after (src/cuda/display.rs).
+    // stream, waits for events before and is waited for after (src/engine/cuda/display.rs).
     unsafe {
         context.disable_event_tracking();
     }

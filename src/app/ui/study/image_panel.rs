@@ -6,8 +6,8 @@ use strum::VariantArray as _;
 
 use super::action::{StudyAction, StudyEdit};
 use super::open::open_images::{ENTERED, OpenImages, PetMoment};
-use crate::data::{DecayReference, Sex, Sourced};
 use crate::data::SuvDefinition;
+use crate::data::{DecayReference, Sex, Sourced};
 use crate::ui::widgets::fields::{choice, name, name_menu, typed_ui};
 use crate::ui::widgets::format;
 use crate::ui::widgets::place::Place;

@@ -8,7 +8,9 @@ use crossbeam_channel::{RecvTimeoutError, bounded};
 use super::private::Private;
 use super::problem::{Findings, Problem};
 use super::section::{Field, Section};
+#[cfg(feature = "window")]
 use crate::render::AdapterSummary;
+#[cfg(feature = "window")]
 use crate::ui::graphics_adapters;
 
 /// Time after which a driver counts as hanging.
@@ -18,6 +20,7 @@ const DRIVER_LIMIT: Duration = Duration::from_secs(15);
 const AVAILABLE: &str = "Available";
 
 /// Probes the graphics adapters, and the choice of the window. Runs after [`cuda`].
+#[cfg(feature = "window")]
 pub fn graphics(_: &Private, findings: &mut Findings) -> Section {
     let adapters = match within(DRIVER_LIMIT, "graphics driver", graphics_adapters) {
         Ok(adapters) => adapters,
@@ -48,6 +51,7 @@ fn unavailable(title: &'static str, name: &'static str, reason: String) -> Secti
     Section::of_devices(title, vec![Field::flag(AVAILABLE, false), Field::text("Reason", reason)], name, Vec::new())
 }
 
+#[cfg(feature = "window")]
 fn adapter(adapter: &AdapterSummary) -> Vec<Field> {
     vec![
         Field::text("Adapter", adapter.name.as_str()),

@@ -7,6 +7,7 @@ use super::private::Private;
 use super::problem::{Findings, Problem};
 use super::section::{Field, Section};
 use crate::plan::Cache;
+#[cfg(feature = "window")]
 use crate::ui::settings_folder;
 
 /// Deepest folder whose files count towards the size of the cache.
@@ -19,8 +20,8 @@ pub fn folders(_: &Private, findings: &mut Findings) -> Section {
     let mut fields = Vec::new();
     fields.extend(folder(["Cache folder", "Cache writable"], "cache folder", cache.folder(), findings));
     fields.extend([Field::number("Cache files", Some(num_files)), Field::bytes("Cache size", Some(size))]);
-    let settings = settings_folder();
-    fields.extend(folder(["Settings folder", "Settings writable"], "settings folder", settings.as_deref(), findings));
+    #[cfg(feature = "window")]
+    fields.extend(folder(["Settings folder", "Settings writable"], "settings folder", settings_folder().as_deref(), findings));
     Section::new("Folders", fields)
 }
 

@@ -31,14 +31,16 @@ pub struct DoctorOptions {
 type Probe = fn(&Private, &mut Findings) -> Section;
 
 /// The sections in their order.
-const PROBES: [Probe; 8] = [
+const PROBES: &[Probe] = &[
     system::program,
     system::system,
     system::processor,
     folders::folders,
+    #[cfg(feature = "window")]
     system::display,
     system::locale,
     devices::cuda,
+    #[cfg(feature = "window")]
     devices::graphics,
 ];
 

@@ -5,7 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::private::Private;
+#[cfg(feature = "window")]
 use crate::ui::DRIVER_ADVICE;
+
+/// Advice of the window.
+#[cfg(not(feature = "window"))]
+const DRIVER_ADVICE: &str = "";
 
 /// Results that several sections share.
 #[derive(Default)]
@@ -17,6 +22,7 @@ pub struct Findings {
 }
 
 /// A problem of this computer or of the program's build.
+#[cfg_attr(not(feature = "window"), allow(dead_code))] // those of the display
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Problem {

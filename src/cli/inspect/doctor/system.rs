@@ -11,9 +11,11 @@ use super::section::{Field, Section};
 use crate::algebra::Simd;
 use crate::cli::inspect::devices::{Processor, vector_instructions};
 use crate::plan::FreeMemory;
+#[cfg(feature = "window")]
 use crate::ui::has_display;
 
 /// Variables that choose drivers and devices; their values stay private.
+#[cfg(feature = "window")]
 const OVERRIDES: [&str; 12] = [
     "CUDA_VISIBLE_DEVICES",
     "DRI_PRIME",
@@ -42,6 +44,8 @@ pub fn program(_: &Private, findings: &mut Findings) -> Section {
             Field::text("Target", target()),
             Field::text("Profile", if is_debug { "debug" } else { "release" }),
             Field::text("Rust", concat!(env!("CARGO_PKG_RUST_VERSION"), " or newer")),
+            Field::choice("Window", cfg!(feature = "window"), ["built in", "not built in (feature window)"]),
+            Field::choice("PDF", cfg!(feature = "pdf"), ["built in", "not built in (feature pdf)"]),
             Field::choice("CUDA", cfg!(feature = "cuda"), ["built in", "not built in (feature cuda)"]),
             Field::choice("MPI", cfg!(feature = "mpi"), ["built in", "not built in (feature mpi)"]),
         ],
@@ -96,6 +100,7 @@ pub fn processor(_: &Private, findings: &mut Findings) -> Section {
 }
 
 /// Reports the display server, and whether variables that change the choice of devices are set.
+#[cfg(feature = "window")]
 pub fn display(_: &Private, findings: &mut Findings) -> Section {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let variable = |name: &'static str| Field::choice(name, is_set(name), ["set", "not set"]);

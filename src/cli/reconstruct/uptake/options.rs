@@ -7,8 +7,8 @@ use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 
 use crate::cli::shared::options::{number, positive};
-use crate::data::{NUCLIDES, Nuclide, Sex};
 use crate::data::SuvDefinition;
+use crate::data::{NUCLIDES, Nuclide, Sex};
 
 /// Injection, patient and time of a scan, for images in Bq/mL or uptake values.
 #[derive(Args, Clone, Debug, Default)]

@@ -15,8 +15,8 @@ use crate::data::{
     Attenuation, DecayReference, FrameTime, ListMetadata, Notice, Nuclide, PetImage, PetScan, PetValues, ScanFacts, Sourced,
     Unit, ValueScale, mean_decay,
 };
-use crate::io::{FileKind, check_image_unit};
 use crate::data::{NoSuv, SuvDefinition, suv_factor};
+use crate::io::{FileKind, check_image_unit};
 use crate::plan::Job;
 
 /// Source of a fact that an option sets.

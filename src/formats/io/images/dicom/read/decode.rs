@@ -6,7 +6,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use dicom_dictionary_std::{tags, uids};
 use dicom_encoding::adapters::{PixelDataObject, RawPixelData};
 use dicom_encoding::transfer_syntax::Codec;
-use jxl_oxide::JxlImage;
 
 use super::elements::{Checked, PixelBytes, not_read};
 use super::layout::{Layout, frame_bytes, frames};
@@ -94,8 +93,9 @@ fn check_sides(uid: &str, encoded: &[u8], layout: &Layout) -> Result<(), DicomPr
         uids::JPEG_BASELINE8_BIT | uids::JPEG_EXTENDED12_BIT | uids::JPEG_LOSSLESS | uids::JPEG_LOSSLESS_SV1 => {
             jpeg_sides(encoded)
         }
+        #[cfg(feature = "jpegxl")]
         uids::JPEGXL_LOSSLESS | uids::JPEGXLJPEG_RECOMPRESSION | uids::JPEGXL => {
-            let image = JxlImage::read_with_defaults(encoded).map_err(|error| DicomProblem::Pixels(error.to_string()))?;
+            let image = jxl_oxide::JxlImage::read_with_defaults(encoded).map_err(|error| DicomProblem::Pixels(error.to_string()))?;
             Some([image.height() as usize, image.width() as usize])
         }
         _ => return Ok(()),
