@@ -2,6 +2,7 @@
 
 use std::f64::consts::PI;
 
+use super::catalogue::Scanner;
 use crate::coded::coded;
 use crate::geometry::{Grid, GridError, LENGTHS_MM, Line};
 
@@ -277,6 +278,19 @@ impl ScanGeometry {
     /// Returns the effective ring radius R, mm.
     pub fn radius_mm(&self) -> f64 {
         self.inner_radius_mm + self.depth_of_interaction_mm
+    }
+
+    /// Returns the radius of the field of view where nothing tells it, mm: half the width of the bins, or less if the catalogue's scanner
+    /// has a smaller one.
+    pub fn usual_fov_radius_mm(&self, known: Option<&Scanner>) -> f64 {
+        let half = 0.5 * self.num_tangential as f64;
+        let reach = match self.in_plane {
+            InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => half * bin_mm,
+            InPlane::Detectors | InPlane::DetectorPairs => {
+                self.radius_mm() * (half * PI / self.num_detectors_per_ring as f64).min(0.5 * PI).sin()
+            }
+        };
+        known.map_or(reach, |scanner| reach.min(scanner.geometry.fov_radius_mm))
     }
 
     /// Returns the number of transaxial LORs.

@@ -237,8 +237,8 @@ pub enum SettingsProblem {
     /// κ of an image without the image.
     #[error("the weights κ are those of an image, and there is none: choose --kappa FILE, auto or none")]
     NoKappa,
-    /// κ with values that are no weights.
-    #[error("the weights κ have negative or non-finite values; a weight is zero or positive")]
+    /// κ with values that are no weights, or without any.
+    #[error("the weights κ have negative or non-finite values, or are zero everywhere; a weight is zero or positive")]
     UnusableKappa,
     /// No iterations.
     #[error("no iteration was asked for")]

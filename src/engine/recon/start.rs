@@ -12,9 +12,10 @@ pub(super) fn check_start_image(init: Option<&Volume>) -> Result<(), SettingsPro
     if init.is_some_and(|init| init.as_slice().iter().any(is_unusable)) { Err(SettingsProblem::StartImage) } else { Ok(()) }
 }
 
-/// Refuses weights κ with negative or non-finite values.
+/// Refuses weights κ with negative or non-finite values, and those that are zero everywhere, with which there is no penalty.
 pub(super) fn check_kappa(kappa: Option<&Arc<Volume>>) -> Result<(), SettingsProblem> {
-    if kappa.is_some_and(|kappa| kappa.as_slice().iter().any(is_unusable)) { Err(SettingsProblem::UnusableKappa) } else { Ok(()) }
+    let is_refused = |kappa: &[f32]| kappa.iter().any(is_unusable) || kappa.iter().all(|weight| *weight == 0.0);
+    if kappa.is_some_and(|kappa| is_refused(kappa.as_slice())) { Err(SettingsProblem::UnusableKappa) } else { Ok(()) }
 }
 
 fn is_unusable(value: &f32) -> bool {

@@ -6,7 +6,7 @@ use super::tof::TofRequest;
 use crate::data::{ListMetadata, ListSampling};
 use crate::geometry::Grid;
 use crate::plan::error::{ListError, SetupError};
-use crate::scanner::{Cylinder, ScanGeometry, ScanGeometryError};
+use crate::scanner::{Cylinder, ScanGeometry, ScanGeometryError, find_by_originating_system};
 
 /// Most voxels across the image of a list without crystal sizes.
 const MAX_VOXELS_ACROSS: f64 = 400.0;
@@ -60,9 +60,10 @@ pub fn sampling_of(
     let of_format = facts.sampling.unwrap_or(usual);
     let num_tangential = settings.num_tangential.unwrap_or(of_format.num_tangential);
     let max_ring_difference = settings.max_ring_difference.unwrap_or(of_format.max_ring_difference);
-    let reach = std::f64::consts::PI * (num_tangential / 2) as f64 / cylinder.num_detectors as f64;
-    let fov_radius_mm = cylinder.radius_mm * reach.min(std::f64::consts::FRAC_PI_2).sin();
-    cylinder.geometry(facts.detectors.name(), num_tangential, max_ring_difference, settings.span, fov_radius_mm)
+    let name = facts.detectors.name();
+    let geometry = cylinder.geometry(name, num_tangential, max_ring_difference, settings.span, 1.0)?;
+    // (As of a header that names this scanner.)
+    Ok(ScanGeometry { fov_radius_mm: geometry.usual_fov_radius_mm(find_by_originating_system(name)), ..geometry })
 }
 
 /// Returns the grid for a list's images: that of a cylinder's bins, else half of the crystals' sides out to 0.7 of the bore.

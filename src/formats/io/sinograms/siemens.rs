@@ -12,7 +12,6 @@ use super::interfile::header::{DataSource, Header};
 use super::interfile::layout::{AxisOrder, Layout};
 use super::interfile::projections::{file_segments, read_counts, unusable_bin};
 use super::interfile::scan_facts::scan_facts;
-use super::interfile::scanner;
 use super::interfile::scanner::Sampling;
 use crate::data::{Michelogram, Notice, ScanFacts};
 use crate::io::bytes::{ByteOrder, NumberFormat};
@@ -271,7 +270,7 @@ fn geometry(header: &Header, in_plane: InPlane, segments: Vec<Segment>) -> Resul
         segments,
         fov_radius_mm: FOV_RADIUS_MM,
     };
-    geometry.fov_radius_mm = scanner::fov_radius_mm(&geometry, None).min(FOV_RADIUS_MM);
+    geometry.fov_radius_mm = geometry.usual_fov_radius_mm(None).min(FOV_RADIUS_MM);
     geometry.validate().map_err(|source| IoError::Geometry(header.path.clone(), source))
 }
 

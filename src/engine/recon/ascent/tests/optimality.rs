@@ -87,12 +87,15 @@ fn no_strength_hides_a_common_error_or_inflates_a_single_one() {
 fn values_that_are_no_numbers_fail_the_run_by_name() {
     let mut kappa = Volume::filled(grid(), 1.0);
     kappa.as_mut_slice()[2] = f32::NAN;
-    let (kappa, start) = (Arc::new(kappa), Volume::filled(grid(), 3.0));
+    let start = Volume::filled(grid(), 3.0);
+    let kappas = [kappa, Volume::filled(grid(), 0.0)].map(Arc::new);
     for method in METHODS {
         let spec = AlgorithmSpec::Ascent { method, penalty: PenaltySpec { kappa: Kappa::File, ..PENALTY } };
-        let images = StartImages { init: Some(&start), kappa: Some(&kappa) };
-        let refused = crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, images).err().unwrap();
-        assert!(matches!(refused, ReconError::UnsuitableSettings(SettingsProblem::UnusableKappa)), "{refused:?}");
+        for kappa in &kappas {
+            let images = StartImages { init: Some(&start), kappa: Some(kappa) };
+            let refused = crate::recon::algorithm(spec, Host, Voxels::whole(grid()), model(4), ADDITIONS, images).err().unwrap();
+            assert!(matches!(refused, ReconError::UnsuitableSettings(SettingsProblem::UnusableKappa)), "{refused:?}");
+        }
         // Of a correction.
         let values = MeasuredValues { multiplicative: Some(Factors::PerDatum(Arc::new(vec![f32::NAN; NUM_DATA]))), ..measured() };
         let mut algorithm = begun_of(values, AlgorithmSpec::Ascent { method, penalty: PENALTY }, Some(&start));

@@ -9,6 +9,9 @@ use crate::scanner::{InPlane, ScanGeometry, Scanner, Segment, find_by_originatin
 const LENGTH_TOLERANCE_MM: f64 = 0.01;
 const ANGLE_TOLERANCE_DEG: f64 = 0.001;
 
+const DIAMETER: &str = "inner ring diameter (cm)";
+const DEPTH: &str = "average depth of interaction (cm)";
+
 /// Sampling of the data, as the header's matrix sizes give it.
 pub struct Sampling {
     pub num_views: usize,
@@ -23,8 +26,8 @@ struct Figures<'a> {
     known: Option<&'a Scanner>,
     /// Keys that the header leaves out.
     taken: Vec<&'static str>,
-    /// Figures that differ.
-    contradictions: Vec<String>,
+    /// Keys and texts of figures that differ.
+    contradictions: Vec<(&'static str, String)>,
 }
 
 /// Returns the scanner that the header describes or names, with the header's sampling.
@@ -38,8 +41,8 @@ pub fn geometry(header: &Header, sampling: Sampling, notices: &mut Vec<Notice>) 
         num_rings: figures.count("number of rings", |g| g.num_rings)?,
         ring_spacing_mm: figures.length_mm("distance between rings (cm)", 10.0, |g| g.ring_spacing_mm)?,
         num_detectors_per_ring: figures.count("number of detectors per ring", |g| g.num_detectors_per_ring)?,
-        inner_radius_mm: figures.length_mm("inner ring diameter (cm)", 5.0, |g| g.inner_radius_mm)?,
-        depth_of_interaction_mm: figures.length_mm("average depth of interaction (cm)", 10.0, |g| g.depth_of_interaction_mm)?,
+        inner_radius_mm: figures.length_mm(DIAMETER, 5.0, |g| g.inner_radius_mm)?,
+        depth_of_interaction_mm: figures.length_mm(DEPTH, 10.0, |g| g.depth_of_interaction_mm)?,
         num_views: sampling.num_views,
         num_tangential: sampling.num_tangential,
         view_offset_deg: figures.view_offset_deg()?,
@@ -47,8 +50,12 @@ pub fn geometry(header: &Header, sampling: Sampling, notices: &mut Vec<Notice>) 
         segments: sampling.segments,
         fov_radius_mm: 1.0,
     };
+    // Lines depend on the sum of the two alone, and lists have only that.
+    if known.is_some_and(|scanner| (scanner.geometry.radius_mm() - geometry.radius_mm()).abs() <= LENGTH_TOLERANCE_MM) {
+        figures.contradictions.retain(|(key, _)| ![DIAMETER, DEPTH].contains(key));
+    }
     figures.report(notices);
-    geometry.fov_radius_mm = fov_radius_mm(&geometry, known);
+    geometry.fov_radius_mm = geometry.usual_fov_radius_mm(known);
     let geometry = geometry.validate().map_err(|source| IoError::Geometry(header.path.clone(), source))?;
     check_detectors(header, &geometry, notices)?;
     Ok(geometry)
@@ -61,7 +68,7 @@ impl Figures<'_> {
         if let (Some(found), Some(known)) = (found, known)
             && found != known
         {
-            self.contradictions.push(format!("'{key}' is {found}, the catalogue has {known}"));
+            self.contradictions.push((key, format!("'{key}' is {found}, the catalogue has {known}")));
         }
         self.choose(key, found, known)
     }
@@ -74,7 +81,7 @@ impl Figures<'_> {
             && (found - known).abs() > LENGTH_TOLERANCE_MM
         {
             let written = found / factor;
-            self.contradictions.push(format!("'{key}' is {written}, the catalogue has {:.5}", known / factor));
+            self.contradictions.push((key, format!("'{key}' is {written}, the catalogue has {:.5}", known / factor)));
         }
         self.choose(key, found, known)
     }
@@ -87,7 +94,7 @@ impl Figures<'_> {
         if let (Some(found), Some(known)) = (found, known)
             && (found - known).abs() > ANGLE_TOLERANCE_DEG
         {
-            self.contradictions.push(format!("'{KEY}' is {found}, the catalogue has {known}"));
+            self.contradictions.push((KEY, format!("'{KEY}' is {found}, the catalogue has {known}")));
         }
         if found.is_none() && known.is_some_and(|angle| angle != 0.0) {
             self.taken.push(KEY);
@@ -134,26 +141,13 @@ impl Figures<'_> {
             notices.push(self.header.info(format!("'{keys}' missing; values of the scanner catalogue used ({})", known.title)));
         }
         if !self.contradictions.is_empty() {
-            let list = self.contradictions.join("; ");
+            let list = self.contradictions.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("; ");
             notices.push(
                 self.header
                     .warning(format!("it contradicts the catalogue's {}: {list}. The header's figures are used", known.title)),
             );
         }
     }
-}
-
-/// Returns half the width of the bins, or less if the catalogue's scanner has a smaller field of view.
-pub fn fov_radius_mm(geometry: &ScanGeometry, known: Option<&Scanner>) -> f64 {
-    let half = 0.5 * geometry.num_tangential as f64;
-    let reach = match geometry.in_plane {
-        InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => half * bin_mm,
-        InPlane::Detectors | InPlane::DetectorPairs => {
-            let angle = (half * std::f64::consts::PI / geometry.num_detectors_per_ring as f64).min(std::f64::consts::FRAC_PI_2);
-            geometry.radius_mm() * angle.sin()
-        }
-    };
-    known.map_or(reach, |scanner| reach.min(scanner.geometry.fov_radius_mm))
 }
 
 /// Reports or refuses content that a cylinder of detectors does not represent exactly.
