@@ -1,4 +1,4 @@
-// Element by element: the same arithmetic as the host's in src/algebra/host.rs.
+// Element by element: the same arithmetic as the host's in src/engine/algebra/host.rs.
 
 #define INDEX ((unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)
 

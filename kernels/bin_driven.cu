@@ -1,5 +1,5 @@
 // Siddon's projector with one thread per bin, as in Belzunce et al. 2012, section 2: the baseline that the axial-run
-// kernels are measured against. The definition is src/operator/siddon.rs.
+// kernels are measured against. The definition is src/engine/operator/siddon.rs.
 //
 // The paper keeps bins radial position fastest, then view, then plane, and images x fastest, then y, then z: the threads of
 // a warp hold neighbouring parallel lines, which seldom meet in a voxel at the same time.

@@ -3,6 +3,7 @@
 
     kernels/build.py            write kernels/ptx/NAME.ptx and src/engine/cuda/launches/NAME.rs
     kernels/build.py --check    do it again and fail if a committed file differs
+    kernels/build.py --hashes   fail if a source has changed since its files were written (no compiler, no download)
 
 Needs Python with pip and a package index; no GPU, no CUDA toolkit. The compiler is downloaded into a temporary folder.
 """
@@ -21,7 +22,7 @@ import launches
 
 KERNELS = launches.KERNELS
 PTX = KERNELS / "ptx"
-LAUNCHES = KERNELS.parent / "src" / "cuda" / "launches"
+LAUNCHES = KERNELS.parent / "src" / "engine" / "cuda" / "launches"
 # Any GPU from Volta on; the driver compiles further for the one it has. No fast-math: division and square root are exact,
 # as on the CPU. C++03 keeps the constants of nv/target out of the PTX.
 FOLDERS = [KERNELS, *sorted(path for path in KERNELS.iterdir() if path.is_dir())]
@@ -107,10 +108,26 @@ def build(nvrtc):
     return files
 
 
+def check_hashes():
+    """Ends the program if a source has another hash than its PTX or its launches say."""
+    hashes = {path.name: source_hash(path) for path in KERNELS.rglob("*.cu")}
+    written = [*PTX.glob("*.ptx"), *(path for path in LAUNCHES.rglob("*.rs") if path.name != "mod.rs")]
+    heads = [(path, path.read_text().split("\n", 1)[0].removeprefix("// source: ").split(", sha256 ")) for path in written]
+    wrong = [path for path, head in heads if len(head) != 2 or hashes.get(head[0], source_hash(launches.file_of(head[0]))) != head[1]]
+    if wrong or len(list(PTX.glob("*.ptx"))) != len(hashes):
+        names = ", ".join(str(path.relative_to(KERNELS.parent)) for path in wrong)
+        sys.exit(f"out of date: {names or 'a kernel without PTX'}. Run kernels/build.py and commit what it writes")
+    print(f"{len(written)} files belong to their sources")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare with the committed files instead of writing them")
-    check_only = parser.parse_args().check
+    parser.add_argument("--hashes", action="store_true", help="compare the hashes of the sources with those in the committed files")
+    arguments = parser.parse_args()
+    if arguments.hashes:
+        return check_hashes()
+    check_only = arguments.check
     with tempfile.TemporaryDirectory() as folder:
         nvrtc = download_nvrtc(Path(folder))
         built = build(nvrtc)

@@ -1,4 +1,4 @@
-// Updates of MLEM and OSEM on images. The same arithmetic, in the same order, as in src/recon/em_kernels.rs.
+// Updates of MLEM and OSEM on images. The same arithmetic, in the same order, as in src/engine/recon/em_kernels.rs.
 
 #define INDEX ((unsigned long long)blockIdx.x * blockDim.x + threadIdx.x)
 

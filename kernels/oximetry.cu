@@ -1,12 +1,12 @@
-// Relaxation rates of voxels by variable projection, one thread for each voxel, in f64; the definition is src/measure/oximetry/fit.rs.
+// Relaxation rates of voxels by variable projection, one thread for each voxel, in f64; the definition is src/engine/measure/oximetry/fit.rs.
 // Images are one behind the other in the order of the times.
 
 #define INDEX ((unsigned)(blockIdx.x * blockDim.x + threadIdx.x))
 
-// Largest number of times, as in src/cuda/images/voxel_fits.rs.
+// Largest number of times, as in src/engine/cuda/images/voxel_fits.rs.
 #define MAX_TIMES 32
 
-// In place of the rate: reasons why a voxel has none, as in src/cuda/images/voxel_fits.rs.
+// In place of the rate: reasons why a voxel has none, as in src/engine/cuda/images/voxel_fits.rs.
 #define NOT_FINITE (-1.0f)
 #define OUT_OF_RANGE (-2.0f)
 #define NOT_CONVERGED (-3.0f)

@@ -1,5 +1,5 @@
 // Backprojection of planes: every voxel gathers one interpolated value of each filtered projection (Qiao et al. 2015). The
-// definition is src/operator/planes/.
+// definition is src/engine/operator/planes/.
 
 // A position this much outside a projection, in samples, is on its end, and this much short of half-way, half-way.
 #define ROUNDING 1e-9

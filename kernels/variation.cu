@@ -1,5 +1,5 @@
-// Least squares with total variation; the definition is src/recon/tv/kernels.rs, that of the convolution
-// src/operator/fourier/convolution.rs. Images are [image, z, y, x], their spectra [image, z, y, frequency of x].
+// Least squares with total variation; the definition is src/engine/recon/tv/kernels.rs, that of the convolution
+// src/engine/operator/fourier/convolution.rs. Images are [image, z, y, x], their spectra [image, z, y, frequency of x].
 
 #include "block_sum.cuh"
 

@@ -1,4 +1,4 @@
-// Sparse linear maps between voxels; the definition is src/algebra/voxel_map. A voxel (x, y, z) lies at x_part[x] + y_part[y] +
+// Sparse linear maps between voxels; the definition is src/engine/algebra/voxel_map. A voxel (x, y, z) lies at x_part[x] + y_part[y] +
 // z_part[z]; the tables `from` and `to` have all parts of x, then of y, then of z.
 
 #include "voxel_of.cuh"

@@ -1,4 +1,4 @@
-//! What the command line needs of the window, in a program that was built without one (feature `window`).
+//! The window of a program that was built without one (feature `window`): refusals in its place.
 
 use std::path::Path;
 

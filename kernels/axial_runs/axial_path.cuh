@@ -145,7 +145,7 @@ struct GroupNow {
 
 extern __shared__ __align__(16) unsigned char memory[];
 
-// The shared memory of a block; the same sizes as `shared_bytes` in src/cuda/axial_plan.rs.
+// The shared memory of a block; the same sizes as `shared_bytes` in src/engine/cuda/axial_plan.rs.
 struct Scratch {
     // One more than there are steps, for the end of the last.
     Step *steps;

@@ -1,5 +1,5 @@
 // The axial-run projector: Siddon at the price of axial crossings. The definition, with its derivation, is
-// src/operator/axial_runs/; the tables are laid out in src/cuda/axial_plan.rs. The files axial_runs_C_R.cu compile this,
+// src/engine/operator/axial_runs/; the tables are laid out in src/engine/cuda/axial_plan.rs. The files axial_runs_C_R.cu compile this,
 // after axial_path.cuh, for images with CLASSES = C classes of z and REGISTERS = R values of each class in a lane.
 //
 // A block has a warp for each transaxial LOR of a set of mirror images, whose common path it prepares once. A warp walks its

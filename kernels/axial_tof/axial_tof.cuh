@@ -1,5 +1,5 @@
 // Axial runs with time of flight: each bin of a plane is the integral of the image along the line times the bin's weight, that of the
-// middle of each step of the path. The definition is src/operator/axial_runs/tof.rs. The files axial_tof_C_R.cu compile this,
+// middle of each step of the path. The definition is src/engine/operator/axial_runs/tof.rs. The files axial_tof_C_R.cu compile this,
 // after axial_path.cuh and tof_path.cuh, for images with CLASSES = C classes of z and REGISTERS = R values of each class in a lane.
 //
 // A point of the path is in reach of few bins. A warp walks with SLOT_VALUES of them open: bin j of a course is component

@@ -27,7 +27,7 @@ __device__ __forceinline__ int num_bins_of(const Tof &tof, int course)
     return (tof.num_bins - course + tof.interleave - 1) / tof.interleave;
 }
 
-// Shared memory beyond that of axial_path.cuh; the same sizes as `shared_bytes` in src/cuda/axial_plan.rs.
+// Shared memory beyond that of axial_path.cuh; the same sizes as `shared_bytes` in src/engine/cuda/axial_plan.rs.
 struct TofScratch {
     // For each step its length times the weights of the open bins: of lines in the plane, and of the steepest one less those.
     float4 *flat;

@@ -1,5 +1,5 @@
 // Backprojection of events that come in beams, without time of flight: one warp per beam. The definition is
-// src/operator/events.rs.
+// src/engine/operator/events.rs.
 //
 // The events of a beam have one line, seen along the axis: they pass the same columns of voxels (x, y) together and differ in z
 // alone. For each z the warp keeps the sum of the weights of the events that are there, which changes only where one of them

@@ -1,5 +1,5 @@
 // The walk of an event's lines through the voxels of an image, with the weights of its time of flight; after events.cuh. The definition
-// is src/operator/event_path.rs.
+// is src/engine/operator/event_path.rs.
 
 __device__ __forceinline__ float polynomial(const float *terms, float v)
 {

@@ -1,5 +1,5 @@
-// Projection onto events with one thread per event. The definition is src/operator/events.rs; the walk is that of
-// src/operator/event_path.rs.
+// Projection onto events with one thread per event. The definition is src/engine/operator/events.rs; the walk is that of
+// src/engine/operator/event_path.rs.
 //
 // Images are [y][x][z]: the threads of a warp hold events whose lines meet the same (x, y) one after the other, at different z,
 // which are neighbours in memory.

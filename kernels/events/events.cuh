@@ -1,5 +1,5 @@
 // What the kernels of events have in common: lines, and the faces of voxels that they cross. The definition is
-// src/operator/events.rs.
+// src/engine/operator/events.rs.
 
 #define NUM_TERMS 12
 

@@ -1,5 +1,5 @@
 // Projection onto events in random order, without time of flight: one thread per event, images of quads. The definition is
-// src/operator/events.rs.
+// src/engine/operator/events.rs.
 //
 // Images are [y / 2][x / 2][z][y % 2][x % 2]: the four voxels of a quad, of which a line meets 1.9, lie in 16 bytes and are read
 // and added to together. So events ask the L2 cache for some 135 pieces of 32 bytes instead of 260 (see events.cu).

@@ -1,4 +1,4 @@
-// The image of functions on a grid of a ring (src/algebra/ring_basis is the definition).
+// The image of functions on a grid of a ring (src/engine/algebra/ring_basis is the definition).
 
 // A slice of functions near a slice of voxels: where its coefficients begin, and the square of the distance, mm^2.
 struct SliceNear {

@@ -1,4 +1,4 @@
-// A stored matrix with all symmetries at once (src/operator/stored_matrix is the definition; src/cuda/stored_matrix.rs lays out
+// A stored matrix with all symmetries at once (src/engine/operator/stored_matrix is the definition; src/engine/cuda/stored_matrix.rs lays out
 // the tables). Images are x[basic][symmetry], data are y[orbit][symmetry]: place a of an orbit is the line a i of its first line i.
 //
 // The fast pair: `forward` and `gather` take each element once, for all symmetries, whose values lie together.

@@ -1,4 +1,4 @@
-// The crystals of a head, and straight flight through them; the definition is src/montecarlo/crystals.rs.
+// The crystals of a head, and straight flight through them; the definition is src/engine/montecarlo/crystals.rs.
 
 // Smallest direction component that counts.
 #define FLATTEST 1e-12

@@ -1,4 +1,4 @@
-// Random numbers and directions of the Monte Carlo; the definition is src/montecarlo/draws.rs.
+// Random numbers and directions of the Monte Carlo; the definition is src/engine/montecarlo/draws.rs.
 
 // Rest energy of the electron, which is an annihilation photon's energy.
 #define ELECTRON_KEV 510.99895

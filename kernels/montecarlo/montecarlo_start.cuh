@@ -1,4 +1,4 @@
-// Decays between rotating heads and their two photons; the definition is src/montecarlo/: coincidences.rs, positron.rs.
+// Decays between rotating heads and their two photons; the definition is src/engine/montecarlo/: coincidences.rs, positron.rs.
 
 // Where a head stands: directions towards it and across it, and its distance.
 struct Pose {

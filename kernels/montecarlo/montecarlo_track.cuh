@@ -1,4 +1,4 @@
-// What a photon does in a head; the definition is src/montecarlo/: track.rs, compton.rs, rayleigh.rs, materials.rs, readout.rs.
+// What a photon does in a head; the definition is src/engine/montecarlo/: track.rs, compton.rs, rayleigh.rs, materials.rs, readout.rs.
 
 // Energy below which a photon deposits all it has.
 #define CUTOFF_KEV 10.0

@@ -1,5 +1,5 @@
-// The response of a ring of crystals to the functions of an image, in double precision: the histories of src/montecarlo/response.rs
-// and src/montecarlo/ring.rs, draw by draw, so that a seed means the same on every device but for last bits.
+// The response of a ring of crystals to the functions of an image, in double precision: the histories of src/engine/montecarlo/response.rs
+// and src/engine/montecarlo/ring.rs, draw by draw, so that a seed means the same on every device but for last bits.
 #include "montecarlo_draws.cuh"
 #include "montecarlo_crystals.cuh"
 #include "montecarlo_track.cuh"

@@ -1,4 +1,4 @@
-// Tubes of response by Monte Carlo, in double precision: the histories of src/montecarlo/tubes.rs, draw by draw, so that a seed
+// Tubes of response by Monte Carlo, in double precision: the histories of src/engine/montecarlo/tubes.rs, draw by draw, so that a seed
 // means the same on every device; only the last bits of logarithms, sines and contracted products differ.
 #include "montecarlo_draws.cuh"
 #include "montecarlo_crystals.cuh"

@@ -1,5 +1,5 @@
-// Tubes of response, the pair of kernels of Herraiz et al. 2011, sections 2.2 and 2.3 (src/operator/tubes/plain.rs is the
-// definition; src/cuda/tubes/paper.rs lays out the tables). Projection: one thread a LOR sums over the samples of its tube the
+// Tubes of response, the pair of kernels of Herraiz et al. 2011, sections 2.2 and 2.3 (src/engine/operator/tubes/plain.rs is the
+// definition; src/engine/cuda/tubes/paper.rs lays out the tables). Projection: one thread a LOR sums over the samples of its tube the
 // coefficient times the image there. Backprojection: one thread a voxel gathers from the LORs that see it, the coefficient
 // being interpolated in the tube. Image and tubes are textures, in which tubes lie a sample of zeros apart:
 // tubes[along][radial, across][ring difference, axial].

@@ -1,4 +1,4 @@
-// Tubes of response, the fast pair (src/operator/tubes/ is the definition; src/cuda/tubes/projector.rs lays out the tables).
+// Tubes of response, the fast pair (src/engine/operator/tubes/ is the definition; src/engine/cuda/tubes/projector.rs lays out the tables).
 //
 // Seen from above, the samples of all tubes of a view lie on one lattice: rows along its lines, columns one tangential
 // position apart. A cell is a point of it with the image's values there at all z, even and odd slices apart. The image is

@@ -1,4 +1,4 @@
-// Element by element: the arithmetic of the host (src/algebra/host.rs, src/recon/em_kernels.rs).
+// Element by element: the arithmetic of the host (src/engine/algebra/host.rs, src/engine/recon/em_kernels.rs).
 
 struct Span {
     // First places, and the number of values.

@@ -1,5 +1,5 @@
 // The axial-run projector: Siddon at the price of axial crossings. The definition, with its derivation, is
-// src/operator/axial_runs/; the tables are laid out in src/webgpu/axial_tables.rs, which puts this text together with its constants:
+// src/engine/operator/axial_runs/; the tables are laid out in src/engine/webgpu/axial_tables.rs, which puts this text together with its constants:
 //
 //   ROWS                 LORs of a group of threads
 //   CLASSES, REGISTERS   of each class z = c (mod CLASSES) a thread holds REGISTERS values, 32 places apart

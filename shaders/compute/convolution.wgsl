@@ -1,7 +1,7 @@
 // Convolutions of images with kernels as large as they are, by transforms of twice their size (the definition is
-// src/operator/fourier/convolution.rs). Complex values lie as [image][z][y][x] of the transforms' lengths; a pass reads one buffer and writes
+// src/engine/operator/fourier/convolution.rs). Complex values lie as [image][z][y][x] of the transforms' lengths; a pass reads one buffer and writes
 // the other. Lines that are 0, and lines that have no voxel, are left out. Spectral-spatial images are convolved at each frequency of their
-// spectra (src/operator/fourier/spectral.rs): [sample][z][y][x], of which two voxels next to each other are one line of complex values,
+// spectra (src/engine/operator/fourier/spectral.rs): [sample][z][y][x], of which two voxels next to each other are one line of complex values,
 // [sample][pair], become half spectra [frequency][z][y][x]; some frequencies at a time are the images of the transforms in space.
 
 struct Convolution {

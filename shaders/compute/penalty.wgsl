@@ -1,5 +1,5 @@
-// Penalties on the differences of neighbouring voxels; the definition is src/recon/penalty, the formulas in f32 are those of
-// src/recon/penalty/host.rs. A voxel (x, y, z) lies at x_part[x] + y_part[y] + z_part[z]; the table has all parts of x, then of y, then of
+// Penalties on the differences of neighbouring voxels; the definition is src/engine/recon/penalty, the formulas in f32 are those of
+// src/engine/recon/penalty/host.rs. A voxel (x, y, z) lies at x_part[x] + y_part[y] + z_part[z]; the table has all parts of x, then of y, then of
 // z. An array can be in several buffers: a dispatch is for the voxels of one and their neighbours of one.
 
 struct Penalty {

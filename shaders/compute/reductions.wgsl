@@ -86,7 +86,7 @@ fn largest(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) 
     }
 }
 
-// The natural logarithm of a positive normal number to 1e-7 (`ln` in src/recon/em_kernels.rs).
+// The natural logarithm of a positive normal number to 1e-7 (`ln` in src/engine/recon/em_kernels.rs).
 fn logarithm(value: f32) -> f32 {
     let shifted = bitcast<u32>(value) - 0x3f3504f3u;
     let exponent = bitcast<i32>(shifted) >> 23u;

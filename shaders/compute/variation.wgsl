@@ -1,4 +1,4 @@
-// Steps of total variation; the definition is src/recon/tv/kernels.rs. Images are [image, z, y, x], a field of vectors
+// Steps of total variation; the definition is src/engine/recon/tv/kernels.rs. Images are [image, z, y, x], a field of vectors
 // [image, axis, z, y, x]. Differences from an image to the next, of spectra, follow the vectors, [image, z, y, x], and lie between -1 and 1.
 
 struct Variation {

@@ -1,4 +1,4 @@
-//! What is between the engine and a person: the session that streams every iterate, also from another host, drawing, and the window.
+//! The session that streams every iterate, also from a remote host; drawing; and the window.
 //!
 //! Modules import only from lower rows; neighbours in a row are independent of each other (`tests/project/layers.rs`):
 //!

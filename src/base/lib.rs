@@ -1,4 +1,4 @@
-//! What all of tomoscope is about: grids and lines, scanners, measured data and images, tasks that can be stopped.
+//! Grids and lines, scanners, measured data and images, tasks that can be stopped.
 //!
 //! Modules import only from lower rows; neighbours in a row are independent of each other (`tests/project/layers.rs`):
 //!

@@ -2,8 +2,8 @@
 //!
 //! # As a library
 //!
-//! The engine of the program can be used from Rust without the rest of it. **This interface is not stable**: any version may change it. A simulated
-//! scan, two iterations of OSEM, and the mean in a sphere:
+//! The engine can be used from Rust without the rest of the program. **This interface is not stable**: any version may change it.
+//! A simulated scan, two iterations of OSEM, and the mean in a sphere:
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What plots and pages consist of: texts, lines and circles, written as SVG here and as PDF by [`super::pdf`].
+//! Elements of plots and pages: texts, lines and circles, written as SVG here and as PDF by [`super::pdf`].
 
 /// Red, green and blue.
 pub(super) type Colour = [u8; 3];
@@ -6,7 +6,7 @@ pub(super) type Colour = [u8; 3];
 pub(super) const BLACK: Colour = [0; 3];
 pub(super) const WHITE: Colour = [255; 3];
 
-/// Size of the texts of a plot where nothing else is said.
+/// Default font size of plots.
 pub(super) const FONT_SIZE: f64 = 13.0;
 
 /// Alignment of a text relative to its position.

@@ -414,13 +414,7 @@ fn projection(page: &mut Page, top: f64, volume: &Volume, table: &LesionTable) -
         if y <= top + PROJECTION[1] {
             let [x, y_mm, z] = figures.max_mm.map(tenths);
             let name: String = lesion.name.chars().take(24).collect();
-            page.coloured_text(
-                [legend, y],
-                8.0,
-                Anchor::Start,
-                colour,
-                &format!("{number}  {name}, max at {x}, {y_mm}, {z} mm"),
-            );
+            page.coloured_text([legend, y], 8.0, Anchor::Start, colour, &format!("{number}  {name}, max at {x}, {y_mm}, {z} mm"));
         }
     }
     Ok(top + height.max(40.0))

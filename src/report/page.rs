@@ -29,7 +29,7 @@ coded!(PdfError);
 pub(super) enum Part {
     /// Text, lines or a circle.
     Element(Element),
-    /// Elements of a drawing of its own, moved to a corner and scaled.
+    /// Elements of a drawing with other coordinates, moved to a corner and scaled.
     Drawing { corner: [f64; 2], scale: f64, elements: Vec<Element> },
     /// Picture.
     Picture(Picture),

@@ -102,9 +102,10 @@ impl Pen {
         Some(())
     }
 
-    /// Draws a text, letter beside letter without kerning.
+    /// Draws a text without kerning.
     fn text(&self, surface: &mut Surface<'_>, text: &Text) {
-        let (characters, metrics) = (self.letters.charmap(), self.letters.glyph_metrics(FontSize::unscaled(), LocationRef::default()));
+        let (characters, metrics) =
+            (self.letters.charmap(), self.letters.glyph_metrics(FontSize::unscaled(), LocationRef::default()));
         let mut glyphs = Vec::new();
         for (at, character) in text.text.char_indices() {
             let glyph = characters.map(character).unwrap_or_default();

@@ -144,7 +144,7 @@ impl Plot {
         ))
     }
 
-    /// Returns what the plot consists of, in a box of [`PLOT_SIZE`]; `None` without points.
+    /// Returns the elements of the plot, in a box of [`PLOT_SIZE`]; `None` without points.
     pub(super) fn elements(&self) -> Option<Vec<Element>> {
         let ([x_low, x_high], [y_low, y_high]) = (range(self, 0)?, range(self, 1)?);
         let [left, top, right, bottom] = BOX;

@@ -1,4 +1,4 @@
-// Lines of events. The definition is src/operator/events.rs. src/webgpu/event_tables.rs puts this text together with its constants:
+// Lines of events. The definition is src/engine/operator/events.rs. src/engine/webgpu/event_tables.rs puts this text together with its constants:
 //
 //   SIZE, STRIDES, VOXEL_MM   voxels of the image, and places between neighbours, along x, y, z
 //   LOW_MM                    x and y of the first voxel's lower faces

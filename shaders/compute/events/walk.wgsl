@@ -29,7 +29,7 @@ const MAX_STEPS: i32 = SIZE.x + SIZE.y + SIZE.z + 4;
 // The interval of d of each event, where it is known.
 @group(0) @binding(3) var<storage, read> intervals: array<vec2f>;
 
-// The Gaussian between its middle and t, and its density at t (src/operator/tof.rs).
+// The Gaussian between its middle and t, and its density at t (src/engine/operator/tof.rs).
 fn cumulative(t: f32) -> f32 {
     let within = clamp(t, -REACH, REACH);
     return within * cumulative_terms(fma(within * within, T_SCALE, -1.0));

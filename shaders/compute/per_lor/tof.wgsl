@@ -1,4 +1,4 @@
-// Time of flight (src/operator/tof.rs, src/operator/siddon.rs): the bin of a thread, and the weights of its voxels. A kernel's text
+// Time of flight (src/engine/operator/tof.rs, src/engine/operator/siddon.rs): the bin of a thread, and the weights of its voxels. A kernel's text
 // begins with HAS_TOF, NUM_TOF, WIDTH (of a bin, in sigma), PER_SIGMA (1/mm), REACH (in sigma) and FACTOR (1 over the part of a
 // Gaussian within reach).
 

@@ -1,4 +1,4 @@
-// Siddon's projector with one thread per bin. The definition is src/operator/siddon.rs.
+// Siddon's projector with one thread per bin. The definition is src/engine/operator/siddon.rs.
 //
 // Bins lie radial position fastest, then view, then plane, and images x fastest, then y, then z (Belzunce et al. 2012, section 2):
 // neighbouring threads hold neighbouring parallel lines, which read neighbouring voxels and seldom meet in one. Of time of flight each

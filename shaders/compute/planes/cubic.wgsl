@@ -1,5 +1,5 @@
 // The cubic spline whose coefficients the samples are. A piece is the polynomial behind a sample (`polynomial` in
-// src/operator/planes/plain.rs); beyond the ends the value there continues.
+// src/engine/operator/planes/plain.rs); beyond the ends the value there continues.
 
 alias Piece = vec4f;
 

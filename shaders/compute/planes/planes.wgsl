@@ -1,5 +1,5 @@
 // Backprojection of planes: every voxel gathers one interpolated value of each filtered projection (Qiao et al. 2015). The definition
-// is src/operator/planes/. src/webgpu/planes.rs puts this text together with an interpolation and these constants:
+// is src/engine/operator/planes/. src/engine/webgpu/planes.rs puts this text together with an interpolation and these constants:
 //
 //   QUADS    of 4 voxels along z for each thread: 1, 2 or 4
 //   PIECES   pieces of projections in shared memory, a power of two

@@ -280,7 +280,7 @@ impl ScanGeometry {
         self.inner_radius_mm + self.depth_of_interaction_mm
     }
 
-    /// Returns the radius of the field of view where nothing tells it, mm: half the width of the bins, or less if the catalogue's scanner
+    /// Returns the default radius of the field of view, mm: half the width of the bins, or less if the catalogue's scanner
     /// has a smaller one.
     pub fn usual_fov_radius_mm(&self, known: Option<&Scanner>) -> f64 {
         let half = 0.5 * self.num_tangential as f64;

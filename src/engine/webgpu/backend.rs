@@ -6,12 +6,13 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 
 use super::array::{ARRAY, Segment, Segments, WebGpuArray, in_both};
+use super::commands::Commands;
 use super::device::opened::{DeviceOptions, Gpu};
 use super::device::probe::DeviceInfo;
 use super::error::WebGpuError;
 use super::images::display::WebGpuDisplay;
 use super::images::voxel_map::WebGpuVoxelMap;
-use super::kernel::{Commands, Kernel, THREADS};
+use super::kernel::{Kernel, THREADS};
 use crate::algebra::{Backend, BackendError, Image, Kind, PendingVolume, VoxelMap};
 use crate::data::{RoiMask, RoiSums};
 

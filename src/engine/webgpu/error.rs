@@ -3,6 +3,9 @@
 use crate::coded::{PassedOn, coded};
 use crate::operator::OperatorError;
 
+/// Environment variable that allows software renderers.
+pub const ALLOW_SOFTWARE: &str = "TOMOSCOPE_ALLOW_SOFTWARE_GPU";
+
 /// Reason of the refusal or failure of a GPU.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "webgpu.")]
@@ -21,10 +24,7 @@ pub enum WebGpuError {
         found: usize,
     },
     /// A software renderer without permission.
-    #[error(
-        "{name} computes on the processor, slower than --device cpu; set {} to use it for tests",
-        super::device::probe::ALLOW_SOFTWARE
-    )]
+    #[error("{name} computes on the processor, slower than --device cpu; set {} to use it for tests", ALLOW_SOFTWARE)]
     Software {
         /// The adapter's name.
         name: String,

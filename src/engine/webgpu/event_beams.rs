@@ -7,8 +7,9 @@ use bytemuck::{Pod, Zeroable};
 use super::adding::AddingKernel;
 use super::array::Segments;
 use super::backend::WebGpuBackend;
+use super::commands::Commands;
 use super::error::WebGpuError;
-use super::kernel::{Commands, Kernel};
+use super::kernel::Kernel;
 use super::projecting::Target;
 use crate::operator::{EventBeams, EventRays, Subset};
 

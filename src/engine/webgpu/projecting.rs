@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use super::adding::Adder;
 use super::array::{Segments, WebGpuArray};
 use super::backend::WebGpuBackend;
+use super::commands::Commands;
 use super::device::pacing::Pace;
 use super::error::WebGpuError;
 use super::fixed_point::FixedPoint;
-use super::kernel::Commands;
 use crate::algebra::{Data, Image, PeerGroup, Voxels};
 use crate::operator::{
     Accumulation, LinearOperator, Measured, OperatorError, ShardData, ShardOperator, Subset, ViewProjector, Views, check_lengths,

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use crate::operator::OperatorError;
 use crate::task::Task;
+use crate::webgpu::commands::Commands;
 use crate::webgpu::error::WebGpuError;
-use crate::webgpu::kernel::Commands;
 
 /// Part of the intended duration below which a submission does not measure the speed of the GPU.
 const TELLING_PART: f64 = 1.0 / 8.0;

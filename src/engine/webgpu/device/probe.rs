@@ -4,10 +4,7 @@ use std::sync::OnceLock;
 
 use pollster::block_on;
 
-use crate::webgpu::error::WebGpuError;
-
-/// Environment variable that allows software renderers.
-pub const ALLOW_SOFTWARE: &str = "TOMOSCOPE_ALLOW_SOFTWARE_GPU";
+use crate::webgpu::error::{ALLOW_SOFTWARE, WebGpuError};
 
 /// Interfaces through which a GPU computes here. OpenGL lacks features of the kernels.
 pub(super) const INTERFACES: wgpu::Backends = wgpu::Backends::VULKAN.union(wgpu::Backends::METAL).union(wgpu::Backends::DX12);

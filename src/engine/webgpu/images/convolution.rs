@@ -10,8 +10,9 @@ use crate::algebra::Image;
 use crate::operator::{KernelSpectrum, padded_size};
 use crate::webgpu::array::{Segments, WebGpuArray};
 use crate::webgpu::backend::WebGpuBackend;
+use crate::webgpu::commands::Commands;
 use crate::webgpu::error::WebGpuError;
-use crate::webgpu::kernel::{Commands, Kernel, THREADS};
+use crate::webgpu::kernel::{Kernel, THREADS};
 
 /// Radices of the passes, the first that divides the rest of a length first, with their kernels. Others take `pass_by_sums`.
 const RADICES: [(u32, &str); 4] = [(4, "pass_of_4"), (2, "pass_of_2"), (3, "pass_of_3"), (5, "pass_of_5")];

@@ -95,7 +95,8 @@ fn check_sides(uid: &str, encoded: &[u8], layout: &Layout) -> Result<(), DicomPr
         }
         #[cfg(feature = "jpegxl")]
         uids::JPEGXL_LOSSLESS | uids::JPEGXLJPEG_RECOMPRESSION | uids::JPEGXL => {
-            let image = jxl_oxide::JxlImage::read_with_defaults(encoded).map_err(|error| DicomProblem::Pixels(error.to_string()))?;
+            let image =
+                jxl_oxide::JxlImage::read_with_defaults(encoded).map_err(|error| DicomProblem::Pixels(error.to_string()))?;
             Some([image.height() as usize, image.width() as usize])
         }
         _ => return Ok(()),
