@@ -342,7 +342,7 @@ def module_lines(name, sources, structs, macros, elsewhere):
             load = f"load{stem.removeprefix(name)}"
             lines += [f"    /// Loads `{stem}.cu`.", "    ///", "    /// # Errors", "    /// Device failure."]
             lines += [f"    pub fn {load}(context: &Arc<CudaContext>) -> Result<Self, CudaError> {{"]
-            lines += [f'        let module = Module::load(context, include_str!("../../../kernels/ptx/{stem}.ptx"))?;']
+            lines += [f'        let module = Module::load(context, include_str!("../../../../kernels/ptx/{stem}.ptx"))?;']
             if len(sources) > 1:
                 lines += ["        Self::of(&module)", "    }", ""]
         if len(sources) > 1:

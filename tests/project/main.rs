@@ -10,6 +10,7 @@ mod codes;
 mod formats;
 mod kernels;
 mod layers;
+mod layouts;
 mod scanners;
 mod shaders;
 mod sizes;

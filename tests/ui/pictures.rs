@@ -20,7 +20,9 @@ fn picture(name: &str, theme: Theme, prepare: impl FnOnce(&mut egui_kittest::Har
         let made = harness.get_by_label_contains("subsets, iteration 3 · ").rect();
         harness.mask(egui::Rect::from_x_y_ranges(made.left()..=900.0, made.y_range()));
         harness.mask(egui::Rect::from_min_max(egui::pos2(0.0, 560.0), egui::pos2(900.0, 600.0)));
-        harness.snapshot_options(name, &SnapshotOptions::new().max_failed_pixels(MAX_FAILED_PIXELS));
+        let folder = tomoscope_support::in_repository("tests/snapshots");
+        let options = SnapshotOptions::new().max_failed_pixels(MAX_FAILED_PIXELS).output_path(folder);
+        harness.snapshot_options(name, &options);
     } else {
         harness.render().unwrap();
         println!("rendered, not compared: {} draws", harness.state().adapter());

@@ -9,8 +9,8 @@ use super::{in_repository, kept};
 pub fn data_file(name: &str) -> Option<PathBuf> {
     let public = in_repository("tests/data/public");
     let folder = std::env::var_os("TOMOSCOPE_DATA").map_or(public, PathBuf::from);
-    // Programs that the tests start have other working folders.
-    let path = unpacked(&std::path::absolute(folder.join(name)).unwrap());
+    // (Each package has its tests run in its own folder.)
+    let path = unpacked(&std::path::absolute(in_repository("").join(folder).join(name)).unwrap());
     if path.exists() {
         return Some(path);
     }

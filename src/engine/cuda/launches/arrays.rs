@@ -31,7 +31,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/arrays.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/arrays.ptx"))?;
         Ok(Self {
             fill: FillKernel(module.kernel("fill")?),
             multiply: MultiplyKernel(module.kernel("multiply")?),

@@ -28,7 +28,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_1_1(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/axial_runs_1_1.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/axial_runs_1_1.ptx"))?;
         Self::of(&module)
     }
 
@@ -37,7 +37,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_1_2(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/axial_runs_1_2.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/axial_runs_1_2.ptx"))?;
         Self::of(&module)
     }
 
@@ -46,7 +46,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_2_1(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/axial_runs_2_1.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/axial_runs_2_1.ptx"))?;
         Self::of(&module)
     }
 
@@ -55,7 +55,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_2_2(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/axial_runs_2_2.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/axial_runs_2_2.ptx"))?;
         Self::of(&module)
     }
 
@@ -64,7 +64,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_4_1(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/axial_runs_4_1.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/axial_runs_4_1.ptx"))?;
         Self::of(&module)
     }
 

@@ -49,7 +49,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_1_1(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/axial_tof_1_1.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/axial_tof_1_1.ptx"))?;
         Self::of(&module)
     }
 
@@ -58,7 +58,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_1_2(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/axial_tof_1_2.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/axial_tof_1_2.ptx"))?;
         Self::of(&module)
     }
 
@@ -67,7 +67,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_2_1(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/axial_tof_2_1.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/axial_tof_2_1.ptx"))?;
         Self::of(&module)
     }
 
@@ -76,7 +76,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_2_2(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/axial_tof_2_2.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/axial_tof_2_2.ptx"))?;
         Self::of(&module)
     }
 
@@ -85,7 +85,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_4_1(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/axial_tof_4_1.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/axial_tof_4_1.ptx"))?;
         Self::of(&module)
     }
 

@@ -23,7 +23,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/em_update.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/em_update.ptx"))?;
         Ok(Self {
             em_update: EmUpdateKernel(module.kernel("em_update")?),
             drop_rounding: DropRoundingKernel(module.kernel("drop_rounding")?),

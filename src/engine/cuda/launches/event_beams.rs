@@ -47,7 +47,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/event_beams.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/event_beams.ptx"))?;
         Ok(Self {
             atomic: AtomicKernel(module.kernel("atomic")?),
             atomic_rest: AtomicKernel(module.kernel("atomic_rest")?),

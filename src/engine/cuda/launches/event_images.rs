@@ -25,7 +25,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/event_images.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/event_images.ptx"))?;
         Ok(Self {
             forward: ForwardKernel(module.kernel("forward")?),
             atomic: AtomicKernel(module.kernel("atomic")?),

@@ -100,7 +100,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/events.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/events.ptx"))?;
         Self::of(&module)
     }
 
@@ -109,7 +109,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_quads(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/events_quads.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/events_quads.ptx"))?;
         Self::of(&module)
     }
 

@@ -53,7 +53,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/oximetry.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/oximetry.ptx"))?;
         Ok(Self { fit_rates: FitRatesKernel(module.kernel("fit_rates")?) })
     }
 }

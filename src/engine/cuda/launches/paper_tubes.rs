@@ -162,7 +162,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/paper_tubes.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/paper_tubes.ptx"))?;
         Ok(Self {
             project: ProjectKernel(module.kernel("project")?),
             backproject: BackprojectKernel(module.kernel("backproject")?),

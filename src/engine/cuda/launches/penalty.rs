@@ -57,7 +57,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/penalty.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/penalty.ptx"))?;
         Ok(Self {
             add_slopes: AddSlopesKernel(module.kernel("add_slopes")?),
             add_curvatures: AddSlopesKernel(module.kernel("add_curvatures")?),

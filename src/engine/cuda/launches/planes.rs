@@ -83,7 +83,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/planes.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/planes.ptx"))?;
         Ok(Self {
             paper: PaperKernel(module.kernel("paper")?),
             narrow: NarrowKernel(module.kernel("narrow")?),

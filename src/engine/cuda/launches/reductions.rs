@@ -27,7 +27,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/reductions.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/reductions.ptx"))?;
         Ok(Self {
             dot: DotKernel(module.kernel("dot")?),
             dot_rows: DotRowsKernel(module.kernel("dot_rows")?),

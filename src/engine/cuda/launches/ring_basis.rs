@@ -39,7 +39,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/ring_basis.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/ring_basis.ptx"))?;
         Ok(Self { evaluate: EvaluateKernel(module.kernel("evaluate")?) })
     }
 }

@@ -71,7 +71,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/stored_matrix.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/stored_matrix.ptx"))?;
         Self::of(&module)
     }
 
@@ -80,7 +80,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load_cubes(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/stored_matrix_cubes.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/stored_matrix_cubes.ptx"))?;
         Self::of(&module)
     }
 

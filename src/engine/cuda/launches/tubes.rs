@@ -164,7 +164,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/tubes.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/tubes.ptx"))?;
         Ok(Self {
             resample: ResampleKernel(module.kernel("resample")?),
             collect: CollectKernel(module.kernel("collect")?),

@@ -160,7 +160,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/variation.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/variation.ptx"))?;
         Ok(Self {
             rows_to_spectra: RowsToSpectraKernel(module.kernel("rows_to_spectra")?),
             spectra_to_rows: SpectraToRowsKernel(module.kernel("spectra_to_rows")?),

@@ -152,7 +152,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../kernels/ptx/voxel_map.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../kernels/ptx/voxel_map.ptx"))?;
         Ok(Self {
             along_axis: AlongAxisKernel(module.kernel("along_axis")?),
             along_axis_uniform: AlongAxisUniformKernel(module.kernel("along_axis_uniform")?),

@@ -118,7 +118,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../../kernels/ptx/response_montecarlo.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../../kernels/ptx/response_montecarlo.ptx"))?;
         Ok(Self {
             response: ResponseKernel(module.kernel("response")?),
             largest_sum: LargestSumKernel(module.kernel("largest_sum")?),

@@ -83,7 +83,7 @@ impl Kernels {
     /// # Errors
     /// Device failure.
     pub fn load(context: &Arc<CudaContext>) -> Result<Self, CudaError> {
-        let module = Module::load(context, include_str!("../../../../kernels/ptx/tubes_montecarlo.ptx"))?;
+        let module = Module::load(context, include_str!("../../../../../kernels/ptx/tubes_montecarlo.ptx"))?;
         Ok(Self { tubes: TubesKernel(module.kernel("tubes")?) })
     }
 }
