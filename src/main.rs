@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use tomoscope_app::{remote, session};
 #[cfg(feature = "window")]
-use tomoscope_app::ui;
-use tomoscope_app::{remote, render, session};
+use tomoscope_app::{render, ui};
 use tomoscope_base::{coded, data, geometry, scanner, statistics, task, text};
 #[cfg(feature = "cuda")]
 use tomoscope_engine::cuda;

@@ -4,6 +4,8 @@
 //! and JSON are two prints of the same [`Section`]s. Sections are printed as they are found, the graphics drivers last: if a
 //! driver ends the process, the rest is on the screen.
 
+#![cfg_attr(not(feature = "window"), allow(dead_code, unused_imports))] // of the sections of the window
+
 mod devices;
 mod folders;
 mod private;

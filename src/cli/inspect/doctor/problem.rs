@@ -22,7 +22,6 @@ pub struct Findings {
 }
 
 /// A problem of this computer or of the program's build.
-#[cfg_attr(not(feature = "window"), allow(dead_code))] // those of the display
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Problem {
