@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the hashes of what 24 commands write: every kind of data, algorithm and projector, on the CPU. A change that only moves code
+# Prints the hashes of the files that commands write: every kind of data, algorithm and projector, on the CPU. A change that only moves code
 # leaves all of them as they are: compare the output of the program before it with that after it.
 #
 #   .ci/same_bits.sh PROGRAM >hashes.txt

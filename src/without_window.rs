@@ -7,6 +7,9 @@ use crate::plan::StudyFiles;
 use crate::remote::Dialer;
 use crate::session::Trace;
 
+/// Advice where no graphics adapter draws the window.
+pub const DRIVER_ADVICE: &str = "";
+
 /// Reason why no window opens.
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", prefix = "window.")]

@@ -28,8 +28,8 @@ fn a_matrix_of_functions_that_its_basis_does_not_have_is_refused() {
     check_basis(ring, &good).unwrap();
     assert_eq!(ring_basis(ring, &good.basis, None).unwrap().cells().num_basic(), good.num_basic);
     for (from, to) in [("spacing_mm = 1.5", "spacing_mm = 0.001"), ("num_basic = 357", "num_basic = 358")] {
-        let told = check_basis(ring, &of(from, to)).unwrap_err().to_string();
-        assert!(told.contains("basic functions where its basis has"), "{told}");
+        let refusal = check_basis(ring, &of(from, to)).unwrap_err().to_string();
+        assert!(refusal.contains("basic functions where its basis has"), "{refusal}");
     }
 }
 

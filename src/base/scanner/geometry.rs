@@ -285,10 +285,8 @@ impl ScanGeometry {
     pub fn usual_fov_radius_mm(&self, known: Option<&Scanner>) -> f64 {
         let half = 0.5 * self.num_tangential as f64;
         let reach = match self.in_plane {
-            InPlane::ArcCorrected { bin_mm } | InPlane::Heads { bin_mm } => half * bin_mm,
-            InPlane::Detectors | InPlane::DetectorPairs => {
-                self.radius_mm() * (half * PI / self.num_detectors_per_ring as f64).min(0.5 * PI).sin()
-            }
+            InPlane::ArcCorrected { .. } | InPlane::Heads { .. } => self.s_mm_of_index(half),
+            InPlane::Detectors | InPlane::DetectorPairs => self.s_mm_of_index(half.min(0.5 * self.num_detectors_per_ring as f64)),
         };
         known.map_or(reach, |scanner| reach.min(scanner.geometry.fov_radius_mm))
     }

@@ -1,7 +1,7 @@
 //! What several suites of tests share. For integration tests only: unit tests have helpers of their own crate.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)] // everything here is for tests
-#![allow(clippy::len_without_is_empty, clippy::new_without_default)] // nobody else uses it
+#![allow(clippy::len_without_is_empty, clippy::new_without_default)] // used by the tests alone
 
 #[cfg(feature = "app")]
 extern crate tomoscope_app as tomoscope;

@@ -78,14 +78,14 @@ pub fn window_on(
     builder.build_eframe(|creation| App::new(creation, options))
 }
 
-/// Opens a built-in study; an image that nobody saved is given up.
+/// Opens a built-in study; an unsaved image is discarded.
 pub fn choose_built_in(harness: &mut Harness<'_, App>, title: &str) {
     click(harness, "Built-in");
     click(harness, title);
     give_up_unsaved(harness);
 }
 
-/// Answers the question about what nobody saved, where it is asked.
+/// Answers the question about unsaved work, if it appears.
 pub fn give_up_unsaved(harness: &mut Harness<'_, App>) {
     if harness.query_by_label("Don't save").is_some() {
         click(harness, "Don't save");

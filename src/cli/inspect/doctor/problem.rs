@@ -5,12 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::private::Private;
-#[cfg(feature = "window")]
 use crate::ui::DRIVER_ADVICE;
-
-/// Advice of the window.
-#[cfg(not(feature = "window"))]
-const DRIVER_ADVICE: &str = "";
 
 /// Results that several sections share.
 #[derive(Default)]
