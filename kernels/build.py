@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the .cu files of kernels to PTX with the NVRTC that kernels/requirements.txt pins by hash, and writes their launches in Rust.
 
-    kernels/build.py            write kernels/ptx/NAME.ptx and src/engine/cuda/launches/NAME.rs
+    kernels/build.py            write kernels/ptx/NAME.ptx and kernels/ptx/launches.rs
     kernels/build.py --check    do it again and fail if a committed file differs
     kernels/build.py --hashes   fail if a source has changed since its files were written (no compiler, no download)
 
@@ -22,7 +22,7 @@ import launches
 
 KERNELS = launches.KERNELS
 PTX = KERNELS / "ptx"
-LAUNCHES = KERNELS.parent / "src" / "engine" / "cuda" / "launches"
+LAUNCHES = PTX / "launches.rs"
 # Any GPU from Volta on; the driver compiles further for the one it has. No fast-math: division and square root are exact,
 # as on the CPU. C++03 keeps the constants of nv/target out of the PTX.
 FOLDERS = [KERNELS, *sorted(path for path in KERNELS.iterdir() if path.is_dir())]
@@ -104,20 +104,22 @@ def build(nvrtc):
         launches.check_entries(source, ptx[path])
         launches.take_layout(source, ptx_of(nvrtc, path.stem, path.read_text() + launches.probe_of(source)))
         sources.append(source)
-    files |= {LAUNCHES / name: text for name, text in launches.rust_of(sources, source_hash).items()}
-    return files
+    return files | {LAUNCHES: launches.rust_of(sources, source_hash)}
 
 
 def check_hashes():
     """Ends the program if a source has another hash than its PTX or its launches say."""
-    hashes = {path.name: source_hash(path) for path in KERNELS.rglob("*.cu")}
-    written = [*PTX.glob("*.ptx"), *(path for path in LAUNCHES.rglob("*.rs") if path.name != "mod.rs")]
-    heads = [(path, path.read_text().split("\n", 1)[0].removeprefix("// source: ").split(", sha256 ")) for path in written]
-    wrong = [path for path, head in heads if len(head) != 2 or hashes.get(head[0], source_hash(launches.file_of(head[0]))) != head[1]]
-    if wrong or len(list(PTX.glob("*.ptx"))) != len(hashes):
-        names = ", ".join(str(path.relative_to(KERNELS.parent)) for path in wrong)
-        sys.exit(f"out of date: {names or 'a kernel without PTX'}. Run kernels/build.py and commit what it writes")
-    print(f"{len(written)} files belong to their sources")
+    hashes = {path.name: source_hash(path) for path in [*KERNELS.rglob("*.cu"), *KERNELS.rglob("*.cuh")]}
+    written = [path.read_text().split("\n", 1)[0] for path in PTX.glob("*.ptx")]
+    num_sources = sum(name.endswith(".cu") for name in hashes)
+    if len(written) != num_sources:
+        sys.exit(f"{num_sources} kernels have {len(written)} files of PTX. Run kernels/build.py and commit what it writes")
+    written += [line for line in LAUNCHES.read_text().splitlines() if line.startswith("// source: ")]
+    heads = [line.removeprefix("// source: ").split(", sha256 ") for line in written]
+    wrong = sorted({head[0] for head in heads if len(head) != 2 or hashes.get(head[0]) != head[1]})
+    if wrong:
+        sys.exit(f"changed since they were compiled: {', '.join(wrong)}. Run kernels/build.py and commit what it writes")
+    print(f"{num_sources} files of PTX and {len(written) - num_sources} modules of launches belong to their sources")
 
 
 def main():
@@ -131,7 +133,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         nvrtc = download_nvrtc(Path(folder))
         built = build(nvrtc)
-    committed = {path: path.read_text() for path in sorted([*PTX.glob("*.ptx"), *LAUNCHES.rglob("*.rs")])}
+    committed = {path: path.read_text() for path in sorted([*PTX.glob("*.ptx"), *PTX.glob("*.rs")])}
     if check_only:
         wrong = sorted(path for path in built.keys() | committed.keys() if built.get(path) != committed.get(path))
         if wrong:
@@ -139,8 +141,7 @@ def main():
             sys.exit(f"out of date: {names}. Run kernels/build.py and commit what it writes")
         print(f"{len(built)} files: PTX and launches are what the kernels' sources give")
         return
-    for folder in {path.parent for path in built}:
-        folder.mkdir(parents=True, exist_ok=True)
+    PTX.mkdir(exist_ok=True)
     for path in committed.keys() - built.keys():
         path.unlink()
     for path, text in built.items():

@@ -1,4 +1,4 @@
-"""Writes the launches in src/engine/cuda/launches from the kernels' sources.
+"""Writes the launches in kernels/ptx/launches.rs from the kernels' sources.
 
 Each module holds, for one NAME.cu or NAME.cuh: the structs that the kernels share with Rust, with assertions on the sizes and
 offsets that NVRTC gives them; and for each `extern "C" __global__` kernel a function with its parameters. A file NAME_VARIANT.cu
@@ -11,6 +11,7 @@ otherwise ends the program with an error: the kernels that were read are compare
 
 import ast
 import re
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,7 +35,7 @@ VECTORS = {
     "ulonglong2": "[u64; 2]",
 }
 # Types that Rust has already: their layout is asserted.
-KNOWN = {"TofTerms": "crate::operator::TofTerms"}
+KNOWN = {"TofTerms"}
 # The handle of a texture.
 TEXTURE = "Texture"
 PROBE = "layout_probe"
@@ -228,87 +229,44 @@ def rust_type(kind, lengths=()):
     return text
 
 
-def argument_type(part):
-    """The type of a parameter in a function."""
+def argument(part):
+    """A parameter of a launch: its name, its type and how it is appended to the arguments."""
     if not isinstance(part, Parameter):
-        return f"&{camel(part[0])}<'_>"
+        return f"{part[0].lower()}: &{camel(part[0])}<'_> = pushed"
     kind = rust_type(part.kind)
     if part.is_pointer:
-        return f"&impl Readable<{kind}>" if part.is_const else f"&mut impl Writable<{kind}>"
-    return kind if part.kind in SCALARS else f"&{kind}"
+        return f"{part.name}: {f'&impl Readable<{kind}>' if part.is_const else f'&mut impl Writable<{kind}>'} = pushed"
+    how = "pushed" if part.kind == TEXTURE else "held"
+    return f"{part.name}: {kind} = value" if part.kind in SCALARS else f"{part.name}: &{kind} = {how}"
 
 
-def field_type(parameter):
-    """The type of a parameter in a struct that stands for a macro."""
+def field_of(parameter):
+    """A parameter in a struct that stands for a macro."""
     kind = rust_type(parameter.kind)
     if parameter.is_pointer:
         assert parameter.is_const, parameter
-        return f"CudaView<'a, {kind}>"
-    return kind if parameter.kind in SCALARS else f"&'a {kind}"
+        return f"{parameter.name}: CudaView<'a, {kind}> = value"
+    how = "pushed" if parameter.kind == TEXTURE else "held"
+    return f"{parameter.name}: {kind} = value" if parameter.kind in SCALARS else f"{parameter.name}: &'a {kind} = {how}"
 
 
-def push(part, prefix=""):
-    if not isinstance(part, Parameter):
-        return f"{part[0].lower()}.push(&mut launch);"
-    name = prefix + part.name
-    if part.kind == TEXTURE:
-        return f"launch.arg({name}.object());"
-    if part.is_pointer:
-        return f"launch.arg(&{name});" if prefix else f"{name}.push(&mut launch);"
-    return f"launch.arg(&{name});" if part.kind in SCALARS else f"launch.arg({name});"
-
-
-def function(indent, head, parameters, result):
-    """The lines of a function's head, as rustfmt breaks them."""
-    line = f"{indent}{head}({', '.join(parameters)}){result} {{"
-    if len(line) <= WIDTH:
-        return [line]
-    return [f"{indent}{head}(", *[f"{indent}    {parameter}," for parameter in parameters], f"{indent}){result} {{"]
+def call(macro, head, items):
+    """The call of a macro of `src/engine/cuda/launches.rs`."""
+    # (Lines are broken between the items.)
+    text = ", ".join(item.replace(" ", "\0") for item in items)
+    inside = textwrap.wrap(text, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8, break_long_words=False, break_on_hyphens=False)
+    return [f"    {macro}! {{ {head}", *(line.replace("\0", " ") for line in inside), "    }"]
 
 
 def struct_lines(struct):
-    known = struct.name in KNOWN
-    lines = []
-    if not known:
-        lines += [f"/// `{struct.name}` of the kernels.", "#[repr(C)]", "#[derive(Clone, Copy, Debug, Default, PartialEq)]"]
-        lines += [f"pub struct {struct.name} {{"]
-        lines += [f"    pub {name}: {rust_type(kind, lengths)}," for name, kind, lengths in struct.fields]
-        lines += ["}", "", "// SAFETY: plain numbers, laid out as in the kernels: asserted below."]
-        lines += [f"unsafe impl DeviceRepr for {struct.name} {{}}", ""]
-    lines += ["const _: () = {", f"    assert!(size_of::<{struct.name}>() == {struct.size});"]
-    for (name, _, _), offset in zip(struct.fields, struct.offsets, strict=True):
-        lines.append(f"    assert!(offset_of!({struct.name}, {name}) == {offset});")
-    return [*lines, "};", ""]
+    offsets = zip(struct.fields, struct.offsets, strict=True)
+    fields = [f"{name}: {rust_type(kind, lengths)} = {offset}" for (name, kind, lengths), offset in offsets]
+    return call("laid_out" if struct.name in KNOWN else "shared", f"{struct.name} = {struct.size};", fields)
 
 
 def macros_of(source):
     """The macros that stand for parameters of kernels."""
     return {part[0]: part[1] for parts in source.kernels.values() for part in parts if not isinstance(part, Parameter)}
-
-
-def macro_lines(name, parameters):
-    lines = [f"/// The parameters `{name}`.", f"pub struct {camel(name)}<'a> {{"]
-    lines += [f"    pub {parameter.name}: {field_type(parameter)}," for parameter in parameters]
-    lines += ["}", "", f"impl {camel(name)}<'_> {{", "    /// Appends them to the arguments of a launch.", "    pub fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {"]
-    lines += [f"        {push(parameter, 'self.')}" for parameter in parameters]
-    return [*lines, "    }", "}", ""]
-
-
-def kernel_lines(names, parts):
-    """The type of the kernels of one signature."""
-    kind = f"{camel(names[0])}Kernel"
-    listed = ", ".join(f"`{name}`" for name in names)
-    lines = [f"/// {listed}.", f"pub struct {kind}(Kernel);", "", f"impl Deref for {kind} {{", "    type Target = Kernel;", ""]
-    lines += ["    fn deref(&self) -> &Kernel {", "        &self.0", "    }", "}", "", f"impl {kind} {{"]
-    parameters = ["&self", "stream: &CudaStream", "shape: LaunchConfig"]
-    parameters += [f"{(part.name if isinstance(part, Parameter) else part[0].lower())}: {argument_type(part)}" for part in parts]
-    lines += ["    /// Starts the kernel on a stream. Returns before it has finished."]
-    if len(parameters) > 7:
-        lines += ["    #[allow(clippy::too_many_arguments)]"]
-    lines += function("    ", "pub fn launch", parameters, " -> Result<(), CudaError>")
-    lines += ["        let mut launch = stream.launch_builder(&self.0.function);"]
-    lines += [f"        {push(part)}" for part in parts]
-    return [*lines, "        start(&self.0, launch, shape)", "    }", "}", ""]
 
 
 def module_of(source):
@@ -318,117 +276,37 @@ def module_of(source):
     return next((head for head in heads if stem.startswith(f"{head}_")), stem)
 
 
-def module_lines(name, sources, structs, macros, elsewhere):
+def module_lines(name, sources, structs, macros):
     """The text of a module: of .cu files that are variants of each other, or none, of structs and of macros for parameters."""
-    lines = []
     kernels = sources[0].kernels if sources else {}
     for other in sources[1:]:
         if other.kernels != kernels:
             raise SystemExit(f"{other.path.name} and {sources[0].path.name} have other kernels")
-    signatures = {}
-    for kernel, parts in kernels.items():
-        signatures.setdefault(repr(parts), ([], parts))[0].append(kernel)
+    lines = []
     for struct in structs:
         lines += struct_lines(struct)
     for macro, parameters in macros.items():
-        lines += macro_lines(macro, parameters)
+        lines += call("parameters", f"{camel(macro)}<'a>;", map(field_of, parameters))
+    signatures = {}
+    for kernel, parts in kernels.items():
+        signatures.setdefault(repr(parts), ([], parts))[0].append(kernel)
     if kernels:
+        loads = [f'load{source.path.stem.removeprefix(name)} = "{source.path.stem}.ptx"' for source in sources]
         kinds = {kernel: f"{camel(names[0])}Kernel" for names, _ in signatures.values() for kernel in names}
-        lines += ["/// The kernels.", "pub struct Kernels {"]
-        lines += [f"    pub {kernel}: {kind}," for kernel, kind in kinds.items()]
-        lines += ["}", "", "impl Kernels {"]
-        for source in sources:
-            stem = source.path.stem
-            load = f"load{stem.removeprefix(name)}"
-            lines += [f"    /// Loads `{stem}.cu`.", "    ///", "    /// # Errors", "    /// Device failure."]
-            lines += [f"    pub fn {load}(context: &Arc<CudaContext>) -> Result<Self, CudaError> {{"]
-            lines += [f'        let module = Module::load(context, include_str!("../../../../kernels/ptx/{stem}.ptx"))?;']
-            if len(sources) > 1:
-                lines += ["        Self::of(&module)", "    }", ""]
-        if len(sources) > 1:
-            lines += ["    fn of(module: &Module) -> Result<Self, CudaError> {"]
-        given = [f'{kernel}: {kind}(module.kernel("{kernel}")?)' for kernel, kind in kinds.items()]
-        line = f"        Ok(Self {{ {', '.join(given)} }})"
-        lines += [line] if len(line) <= WIDTH else ["        Ok(Self {", *[f"            {each}," for each in given], "        })"]
-        lines += ["    }", "}", ""]
+        lines += call("kernels", f"{', '.join(loads)};", [f"{kernel}: {kinds[kernel]}" for kernel in kernels])
     for names, parts in signatures.values():
-        lines += kernel_lines(names, parts)
-    text = "\n".join(lines)
-    file = file_of(f"{name}.cuh" if len(sources) != 1 else f"{name}.cu").relative_to(KERNELS.parent).as_posix()
-    defined = {struct.name for struct in structs} | {camel(macro) for macro in macros}
-    return [*heading(file, text, defined, elsewhere), *lines[:-1]]
+        lines += call("kernel", f"{camel(names[0])}Kernel;", map(argument, parts))
+    return lines
 
 
-def heading(file, text, defined, elsewhere):
-    """The documentation and the imports that a text needs."""
-
-    def used(*names):
-        return [each for each in names if re.search(rf"\b{each}\b", text)]
-
-    driver = used("CudaContext", "CudaStream", "CudaView", "DeviceRepr", "LaunchArgs", "LaunchConfig")
-    if "launch.arg(" in text:
-        driver.append("PushKernelArg as _")
-    kernel = used("Kernel", "Module", "Readable", "Writable")
-    lines = [f"//! Generated by `kernels/build.py`: the launches and shared structs of `{file}`.", ""]
-    std = [f"use std::{path};" for path in ["mem::offset_of", "ops::Deref", "sync::Arc"] if used(path.split("::")[-1])]
-    lines += [*std, ""] if std else []
-    if driver:
-        lines += [f"use cudarc::driver::{braced(driver)};", ""]
-    elsewhere = {home: sorted(each for each in used(*names) if each not in defined) for home, names in elsewhere.items()}
-    near = [f"use super::{home}::{braced(names)};" for home, names in elsewhere.items() if names]
-    lines += sorted([*near, *(["use super::start;"] if used("start") else [])])
-    lines += ["use crate::cuda::device::texture::Texture;"] if used(TEXTURE) else []
-    lines += ["use crate::cuda::error::CudaError;"] if used("CudaError") else []
-    lines += [f"use crate::cuda::kernel::{braced(kernel)};"] if kernel else []
-    lines += [f"use {path};" for kind, path in KNOWN.items() if used(kind)]
-    return [*lines, *([""] if lines[-1] else [])]
-
-
-def braced(names):
-    return names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
-
-
-MOD = """\
-//! Generated by `kernels/build.py`: launches of the kernels in `kernels/`, and the structs that these share with Rust.
-//!
-//! Each function has the parameters of its kernel, with the same types, order and mutability. NVRTC reports the size of each shared
-//! struct and the offsets of its fields; the modules assert them. The caller chooses the shape of a launch, and passes arrays that
-//! are as long as the counts and tables among the arguments require. A kernel that reaches beyond an array changes other memory of
-//! the device or stops with an error of the driver. No kernel receives an address of host memory.
-
-#![allow(unsafe_code)]
-
-MODULES
-use cudarc::driver::{LaunchArgs, LaunchConfig};
-
-use super::device::driver::guarded;
-use super::error::CudaError;
-use super::kernel::Kernel;
-
-/// Starts a kernel on the stream of `launch`.
-fn start(kernel: &Kernel, mut launch: LaunchArgs<'_>, shape: LaunchConfig) -> Result<(), CudaError> {
-    // SAFETY: only the functions of the modules below call this, each with the arguments of its kernel.
-    guarded(kernel.name, || unsafe { launch.launch(shape) }).map(drop)
-}
-"""
-
-
-SHARED = """\
-//! Generated by `kernels/build.py`: what several modules of launches share, from the files of `kernels/` that they include.
-
-"""
-
-
-# The folder of kernels whose launches lie in a folder, too: its modules include others of `shared` alone.
-NESTED = "montecarlo"
-NESTED_MOD = """\
-//! Generated by `kernels/build.py`: launches of the kernels in `kernels/montecarlo`.
-
+HEAD = """\
+// Generated by `kernels/build.py`: launches of the kernels in `kernels`, and the structs that these share with Rust, as calls of the
+// macros in `src/engine/cuda/launches.rs`. After each struct its size, after each of its fields its offset, in bytes, as NVRTC gives them.
 """
 
 
 def rust_of(sources, hash_of):
-    """The files of src/engine/cuda/launches: names and texts. What has no kernels of its own is in the folder `shared`."""
+    """The text of kernels/ptx/launches.rs: a module for each source with kernels, and for each file that several of them include."""
     modules, structs, macros = {}, {}, {}
     for source in sources:
         modules.setdefault(module_of(source), []).append(source)
@@ -446,29 +324,19 @@ def rust_of(sources, hash_of):
             home = source.macro_homes[macro]
             users = {module_of(other) for other in sources if macro in macros_of(other) and other.macro_homes[macro] == home}
             macros.setdefault(home if len(users) > 1 else module_of(source), {})[macro] = parameters
-    names = sorted(modules.keys() | structs.keys() | macros.keys())
-    nested = {module_of(source) for source in sources if source.path.parent.name == NESTED}
-    files = {}
-    for name in names:
-        own = list(structs.get(name, {}).values())
+    lines = [HEAD.rstrip()]
+    for name in sorted(modules.keys() | structs.keys() | macros.keys()):
         variants = modules.get(name, [])
+        own = module_lines(name, variants, list(structs.get(name, {}).values()), macros.get(name, {}))
         # A name may mean different structs in different sources: those that these sources include.
-        seen = {name}.union(*[{Path(each).stem for each in all_includes(source.path)} for source in variants])
-        others = {home: [*structs.get(home, {}), *map(camel, macros.get(home, {}))] for home in structs.keys() | macros.keys()}
-        elsewhere = {home: found for home, found in sorted(others.items()) if home != name and (home in seen or not variants)}
-        if variants:
-            elsewhere = {home if home in modules else f"shared::{home}": found for home, found in elsewhere.items()}
+        seen = {Path(each).stem for source in variants for each in all_includes(source.path)}
+        imports = []
+        for home in sorted((structs.keys() | macros.keys()) - {name}):
+            used = [each for each in [*structs.get(home, {}), *map(camel, macros.get(home, {}))] if re.search(rf"\b{each}\b", "\n".join(own))]
+            here = {*structs.get(name, {}), *map(camel, macros.get(name, {}))}
+            used = sorted(set(used) - here) if home in seen or not variants else []
+            imports += [f"    use super::{home}::{{{', '.join(used)}}};"] if used else []
         origin = variants[0].path if variants else file_of(f"{name}.cuh")
-        head = f"// source: {origin.name}, sha256 {hash_of(origin)}"
-        text = "\n".join([head, *module_lines(name, variants, own, macros.get(name, {}), elsewhere), ""])
-        if name in nested:
-            text = text.replace("use super::", "use super::super::").replace('"../../../', '"../../../../')
-        folder = f"{NESTED}/" if name in nested else "" if variants else "shared/"
-        files[f"{folder}{name}.rs"] = text
-    def listed(names):
-        return "".join(f"pub mod {name};\n" for name in sorted(names))
-
-    files["shared/mod.rs"] = SHARED + listed(name for name in names if name not in modules)
-    files[f"{NESTED}/mod.rs"] = NESTED_MOD + listed(nested)
-    files["mod.rs"] = MOD.replace("MODULES\n", listed([*(modules.keys() - nested), NESTED, "shared"]) + "\n")
-    return files
+        lines += ["", f"// source: {origin.name}, sha256 {hash_of(origin)}", f"pub mod {name} {{"]
+        lines += [*imports, "    use super::*;", "", *own, "}"]
+    return "\n".join([*lines, ""])

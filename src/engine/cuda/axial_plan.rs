@@ -3,8 +3,8 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-pub(super) use super::launches::shared::axial_path::{End, Group, Member, Pass, Path, Plan, Record};
-pub(super) use super::launches::shared::tof_path::Tof;
+pub(super) use super::launches::axial_path::{End, Group, Member, Pass, Path, Plan, Record};
+pub(super) use super::launches::tof_path::Tof;
 use crate::operator::{AxialPlan, EndRow, GroupRow, InPlanePath, MemberRow, PassRow, PlanHead, RecordRow, TofRuns};
 
 /// Steps that the kernels load ahead.

@@ -15,7 +15,7 @@ use super::device::pacing::Pace;
 use super::error::CudaError;
 use super::fixed_point::Sum;
 use super::in_plane::fov_rows;
-use super::launches::shared::axial_path::Tables;
+use super::launches::axial_path::Tables;
 use super::projecting::{Adder, Direction, Launches, Piece, Projecting, ProjectingViews};
 use crate::algebra::{Data, FieldOfView, Image, PeerGroup, Shard, Voxels};
 use crate::data::TofBins;

@@ -8,9 +8,9 @@ use super::device::driver::{clear, copied, zeros};
 use super::device::pacing::Pace;
 use super::error::CudaError;
 use super::kernel::one_each;
-use super::launches::montecarlo::response_montecarlo::{Functions, Kernels, Ring, Simulation};
-use super::launches::shared::montecarlo_crystals::Crystals;
-use super::launches::shared::montecarlo_track::MaterialTables;
+use super::launches::montecarlo_crystals::Crystals;
+use super::launches::montecarlo_track::MaterialTables;
+use super::launches::response_montecarlo::{Functions, Kernels, Ring, Simulation};
 use crate::algebra::RingBasis;
 use crate::montecarlo::{
     HistoryError, Response, ResponseElements, ResponseExtent, ResponsePart, ResponseStatistics, ResponseTotals, RingDetector,

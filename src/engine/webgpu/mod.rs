@@ -10,6 +10,7 @@
 
 mod adding;
 mod array;
+mod array_operations;
 mod axial_runs;
 mod axial_tables;
 mod backend;
@@ -30,8 +31,9 @@ mod shaders;
 mod unroll;
 
 pub use array::WebGpuArray;
+pub use array_operations::WebGpuMasks;
 pub use axial_runs::AxialRuns;
-pub use backend::{WebGpuBackend, WebGpuMasks};
+pub use backend::WebGpuBackend;
 pub use device::opened::DeviceOptions;
 pub use device::probe::{DeviceInfo, devices};
 pub use device::window::{WindowNumber, share_window, window_request};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr as _, sys};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr as _, LaunchArgs, PushKernelArg as _, sys};
 
 use super::driver::guarded;
 use crate::cuda::error::CudaError;
@@ -108,9 +108,9 @@ impl Texture {
         })
     }
 
-    /// Returns its handle in kernels.
-    pub fn object(&self) -> &u64 {
-        &self.object
+    /// Appends its handle to the arguments of a launch.
+    pub fn push<'a>(&'a self, launch: &mut LaunchArgs<'a>) {
+        launch.arg(&self.object);
     }
 }
 

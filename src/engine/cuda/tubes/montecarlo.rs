@@ -7,10 +7,10 @@ use crate::cuda::backend::CudaBackend;
 use crate::cuda::device::driver::{clear, copied, zeros};
 use crate::cuda::device::pacing::Pace;
 use crate::cuda::error::CudaError;
-use crate::cuda::launches::montecarlo::tubes_montecarlo::{Kernels, Simulation, Tubes};
-use crate::cuda::launches::shared::montecarlo_crystals::Crystals;
-use crate::cuda::launches::shared::montecarlo_start::{HeadPair, Pose, Source};
-use crate::cuda::launches::shared::montecarlo_track::{MaterialTables, Readout};
+use crate::cuda::launches::montecarlo_crystals::Crystals;
+use crate::cuda::launches::montecarlo_start::{HeadPair, Pose, Source};
+use crate::cuda::launches::montecarlo_track::{MaterialTables, Readout};
+use crate::cuda::launches::tubes_montecarlo::{Kernels, Simulation, Tubes};
 use crate::montecarlo::{
     Coincidences, CrystalHead, HistoryError, HistorySimulator, Material, RangeProfile, STEPS_PER_KEV, TallySums, TubeTally,
 };
