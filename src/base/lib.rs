@@ -3,7 +3,7 @@
 //! Modules import only from lower rows; neighbours in a row are independent of each other (`tests/project/layers.rs`):
 //!
 //! ```text
-//! row 0: coded
+//! row 0: coded hypot
 //! row 1: geometry task random statistics text
 //! row 2: scanner
 //! row 3: data
@@ -14,6 +14,8 @@
 pub mod coded;
 pub mod data;
 pub mod geometry;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod hypot;
 pub mod random;
 pub mod scanner;
 pub mod statistics;
