@@ -12,31 +12,11 @@ use tomoscope::plan::response_part;
 use tomoscope::scanner::find_ring;
 use tomoscope::task::Task;
 
-use super::device::device;
+use super::device::{backprojected, device, projected};
 use super::ring::{blobs, functions, groups, random_matrix, small};
 use super::support::{noise, relative};
 
 const NUM_BASIC: usize = 23;
-
-fn forward(device: &mut CudaBackend, operator: &cuda::StoredMatrix, len: usize, x: &[f32]) -> Vec<f32> {
-    let image = device.upload::<Image>(Arc::new(x.to_vec())).unwrap();
-    let mut bins = device.upload::<Data>(Arc::new(vec![f32::NAN; len])).unwrap();
-    operator.apply(device, Subset::ALL, &image, &mut bins, &Task::new()).unwrap();
-    device.read(&bins, <[f32]>::to_vec).unwrap()
-}
-
-fn backward(
-    device: &mut CudaBackend,
-    operator: &cuda::StoredMatrix,
-    accumulation: Accumulation,
-    q: &[f32],
-    len: usize,
-) -> Vec<f32> {
-    let bins = device.upload::<Data>(Arc::new(q.to_vec())).unwrap();
-    let mut image = device.upload::<Image>(Arc::new(vec![f32::NAN; len])).unwrap();
-    operator.adjoint(device, Subset::ALL, &bins, accumulation, &mut image, &Task::new()).unwrap();
-    device.read(&image, <[f32]>::to_vec).unwrap()
-}
 
 #[test]
 fn a_stored_matrix_on_the_device_is_that_of_the_host() {
@@ -62,23 +42,23 @@ fn a_stored_matrix_on_the_device_is_that_of_the_host() {
         let one_order = new(&device, Residence::OneOrder);
         let by_line = new(&device, Residence::Both).by_lor();
         for (name, operator) in [("fast", &fast), ("one order", &one_order), ("by line", &by_line)] {
-            let found = forward(&mut device, operator, len, &x);
+            let found = projected(&mut device, operator, Subset::ALL, &x, len);
             let error = relative(&found, &y);
             println!("{num} symmetries, {name}: forward {error:.1e}");
             assert!(error <= 1e-6, "{name}: {error}");
             for way in [Accumulation::Deterministic, Accumulation::Reload, Accumulation::Atomic] {
-                let error = relative(&backward(&mut device, operator, way, &q, x.len()), &back);
+                let error = relative(&backprojected(&mut device, operator, Subset::ALL, &q, way, x.len()), &back);
                 println!("{num} symmetries, {name}, {way}: backward {error:.1e}");
                 assert!(error <= 1e-6, "{way}: {error}");
             }
         }
         let total = |values: &[f32]| values.iter().map(|value| f64::from(*value)).sum::<f64>();
         for way in [Accumulation::NonAtomic, Accumulation::RandomCentralAtomic] {
-            let arrived = total(&backward(&mut device, &fast, way, &q, x.len())) / total(&back);
+            let arrived = total(&backprojected(&mut device, &fast, Subset::ALL, &q, way, x.len())) / total(&back);
             println!("{num} symmetries, {way}: {arrived:.3} of all additions arrive");
             assert!(arrived > 0.0 && arrived <= 1.0 + 1e-5, "{way}: {arrived}");
         }
-        let mut again = || backward(&mut device, &fast, Accumulation::Deterministic, &q, x.len());
+        let mut again = || backprojected(&mut device, &fast, Subset::ALL, &q, Accumulation::Deterministic, x.len());
         assert_eq!(again(), again(), "the same bits again");
     }
 }

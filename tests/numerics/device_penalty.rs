@@ -7,10 +7,13 @@ use tomoscope::data::Volume;
 use tomoscope::geometry::Grid;
 use tomoscope::recon::{AscentKernels, Penalty, PenaltyKernels, Potential};
 
-#[cfg(feature = "cuda")]
-use super::device::device;
-use super::device_webgpu::backends;
+use super::device::{Each, Gpu, on_each_gpu};
 use super::support::{noise, random_volume};
+
+on_each_gpu! {
+    they_are_the_definition,
+    steps_are_the_formulas
+}
 
 /// Orders of voxels of a grid with one field of view.
 fn orders(grid: &Grid, radius_mm: f64) -> Vec<Voxels> {
@@ -117,23 +120,15 @@ fn on_the_host_they_are_the_definition() {
     compare("host", &mut Host, &grid, 6.0);
 }
 
-#[test]
-fn on_gpus_through_wgpu_they_are_the_definition() {
-    for (name, mut device) in backends() {
+fn they_are_the_definition<B: Gpu>() {
+    // On wgpu several buffers of the least device.
+    let small = (Grid::centred([26, 25, 27], [2.0, 2.0, 3.0]).unwrap(), 24.0);
+    let large = (Grid::centred([64, 64, 47], [4.0, 4.0, 3.27]).unwrap(), 120.0);
+    let (grid, radius_mm) = Each { webgpu: small, cuda: large }.of::<B>();
+    for (name, mut device) in B::all() {
         compare_on(name, &mut device);
-        // Several buffers of the least device.
-        let grid = Grid::centred([26, 25, 27], [2.0, 2.0, 3.0]).unwrap();
-        compare(name, &mut device, &grid, 24.0);
+        compare(name, &mut device, &grid, radius_mm);
     }
-}
-
-#[cfg(feature = "cuda")]
-#[test]
-fn on_cuda_they_are_the_definition() {
-    let Some(mut device) = device() else { return };
-    compare_on("CUDA", &mut device);
-    let grid = Grid::centred([64, 64, 47], [4.0, 4.0, 3.27]).unwrap();
-    compare("CUDA", &mut device, &grid, 120.0);
 }
 
 /// Compares steps of algorithms that climb on a device with their formulas in f64.
@@ -170,14 +165,13 @@ fn compare_steps<B: AscentKernels>(name: &str, device: &mut B, len: usize) {
 }
 
 #[test]
-fn steps_are_the_formulas_on_every_device() {
+fn steps_on_the_host_are_the_formulas() {
     compare_steps("host", &mut Host, 100_000);
-    for (name, mut device) in backends() {
-        compare_steps(name, &mut device, 20_000);
-    }
-    #[cfg(feature = "cuda")]
-    if let Some(mut device) = device() {
-        compare_steps("CUDA", &mut device, 400_000);
+}
+
+fn steps_are_the_formulas<B: Gpu>() {
+    for (name, mut device) in B::all() {
+        compare_steps(name, &mut device, Each { webgpu: 20_000, cuda: 400_000 }.of::<B>());
     }
 }
 

@@ -1,22 +1,76 @@
-//! Backprojection of planes on a CUDA device against the definition in double precision and the host's fast one.
+//! Backprojection of planes on every GPU against the definition in double precision and the host's fast one.
 
 use std::sync::Arc;
 
 use strum::VariantArray as _;
-use tomoscope::algebra::Backend;
+#[cfg(feature = "cuda")]
 use tomoscope::cuda::{CudaBackend, FastPlanes, PaperPlanes};
 use tomoscope::data::Direction;
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{
-    FilteredProjections, Interpolation, PlaneBackprojector, PlaneSampling, SingleStage, backproject_plain, grid_about_zero,
+    FilteredProjections, Interpolation, OperatorError, OperatorLimit, PlaneBackprojector, PlaneSampling, SingleStage,
+    backproject_plain, grid_about_zero,
 };
 use tomoscope::recon::{FilterSettings, ProjectionFilter};
 use tomoscope::task::Task;
+use tomoscope::webgpu::{Planes, WebGpuBackend};
 
-use super::device::device;
+#[cfg(feature = "cuda")]
+use super::device::upload;
+use super::device::{Each, Gpu, difference, on_each_gpu, read};
 use super::fusillo::fusillo;
 use super::plane_ends::{high_at_the_ends, lined_up};
-use super::support::{noise, planes_by, relative};
+use super::support::{noise, planes_by};
+
+on_each_gpu! {
+    the_kernels_are_the_definition,
+    jumps_do_not_part_the_kernels_from_the_definition,
+    a_real_scan_gives_the_image_of_the_host,
+    images_of_many_tiles_are_those_of_the_host,
+    blocks_of_projections_add_up;
+    webgpu: voxels_of_too_many_samples_and_stopped_tasks_are_refused
+}
+
+/// A GPU that backprojects planes.
+trait PlaneGpu: Gpu {
+    type Planes: PlaneBackprojector<Self>;
+
+    fn planes(&mut self, grid: &Grid) -> Self::Planes;
+
+    /// Compares the other programs of the device with the definition.
+    fn compare_others(&mut self, _: &Grid, _: &FilteredProjections, _exact: &[f64]) {}
+}
+
+impl PlaneGpu for WebGpuBackend {
+    type Planes = Planes;
+
+    fn planes(&mut self, grid: &Grid) -> Planes {
+        Planes::new(grid.clone())
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl PlaneGpu for CudaBackend {
+    type Planes = FastPlanes;
+
+    fn planes(&mut self, grid: &Grid) -> FastPlanes {
+        FastPlanes::new(self, grid.clone()).unwrap()
+    }
+
+    fn compare_others(&mut self, grid: &Grid, all: &FilteredProjections, exact: &[f64]) {
+        if all.interpolation != Interpolation::Linear {
+            return;
+        }
+        let mut paper = PaperPlanes::new(self, grid.clone()).unwrap();
+        let mut image = upload(self, &vec![7.0; grid.num_voxels()]);
+        paper.add(self, all, &mut image, &Task::new()).unwrap();
+        let (found, largest) = (paper.sum(self).unwrap(), exact.iter().fold(0.0f64, |most, v| most.max(v.abs())));
+        let worst = found.iter().zip(exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest;
+        println!("the paper's kernel, {:?}: {worst:.1e}", grid.size);
+        assert!(largest > 0.0 && worst <= 1e-12);
+        assert!(read(self, &image).iter().zip(&found).all(|(&a, &b)| a == b as f32));
+    }
+}
 
 /// Axis-parallel and oblique directions.
 fn directions(count: usize) -> Vec<Direction> {
@@ -37,7 +91,7 @@ fn projections(count: usize, sampling: PlaneSampling, interpolation: Interpolati
     FilteredProjections::new(sampling, interpolation, directions(count), smooth).unwrap()
 }
 
-/// Grids: inside the projections, larger than they reach, flat voxels, voxels of many samples, a single plane.
+/// Grids: inside the projections, larger than they reach, flat voxels, voxels of many samples, a single plane, a single sample.
 fn cases() -> Vec<(Grid, PlaneSampling)> {
     let sampling = |num_points, step_mm, centre| PlaneSampling { num_points, step_mm, centre };
     vec![
@@ -46,97 +100,115 @@ fn cases() -> Vec<(Grid, PlaneSampling)> {
         (grid_about_zero([16, 31, 9], [1.0, 0.5, 2.0]).unwrap(), sampling(51, 0.25, 25.0)),
         (grid_about_zero([40, 40, 20], [2.366; 3]).unwrap(), sampling(500, 0.189, 250.0)),
         (Grid::new([65, 7, 1], [0.7; 3], [-20.1, -2.0, 3.3]).unwrap(), sampling(80, 0.7, 40.0)),
+        (Grid::new([3, 2, 4], [0.7; 3], [-1.0, 0.0, 0.0]).unwrap(), sampling(1, 0.7, 0.0)),
     ]
 }
 
-/// Compares both programs on the device with the definition, and the fast one with the host's.
-fn compare(backend: &mut CudaBackend, grid: &Grid, all: &FilteredProjections) {
+fn image_on<B: PlaneGpu>(device: &mut B, grid: &Grid, all: &FilteredProjections) -> Vec<f32> {
+    let mut image = device.zeros(grid.num_voxels()).unwrap();
+    device.planes(grid).add(device, all, &mut image, &Task::new()).unwrap();
+    read(device, &image)
+}
+
+/// Compares all devices with the definition and the fast program of the host.
+fn compare<B: PlaneGpu>(devices: &mut [(&str, B)], grid: &Grid, all: &FilteredProjections) {
+    if devices.is_empty() {
+        return;
+    }
     let mut exact = vec![0.0; grid.num_voxels()];
     backproject_plain(grid, all, &mut exact, &Task::new()).unwrap();
-    let narrow: Vec<f32> = exact.iter().map(|&v| v as f32).collect();
-    let mut image = backend.zeros(grid.num_voxels()).unwrap();
-    FastPlanes::new(backend, grid.clone()).unwrap().add(backend, all, &mut image, &Task::new()).unwrap();
-    let fast = backend.read(&image, <[f32]>::to_vec).unwrap();
-    let (to_double, to_host) = (relative(&fast, &narrow), relative(&fast, &planes_by(&mut SingleStage::new(grid.clone()), all)));
-    println!("{}, {:?}: against double {to_double:.1e}, against the host {to_host:.1e}", all.interpolation, grid.size);
-    assert!(to_double <= 1e-4 && to_host <= 1e-5);
-    if all.interpolation == Interpolation::Linear {
-        let mut paper = PaperPlanes::new(backend, grid.clone()).unwrap();
-        paper.add(backend, all, &mut image, &Task::new()).unwrap();
-        let (found, largest) = (paper.sum(backend).unwrap(), exact.iter().fold(0.0f64, |most, v| most.max(v.abs())));
-        let worst = found.iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest;
-        println!("the paper's kernel, {:?}: {worst:.1e}", grid.size);
-        assert!(largest > 0.0 && worst <= 1e-12);
-        let image = backend.read(&image, <[f32]>::to_vec).unwrap();
-        assert!(image.iter().zip(&found).all(|(&a, &b)| a == b as f32));
+    let narrow: Vec<f32> = exact.iter().map(|&value| value as f32).collect();
+    let fast = planes_by(&mut SingleStage::new(grid.clone()), all);
+    for (name, device) in devices {
+        let found = image_on(device, grid, all);
+        let [to_double, to_host] = [&narrow, &fast].map(|expected| difference::<B>(&found, expected));
+        println!("{}, {:?}, {name}: {to_double:.1e} from double, {to_host:.1e} from the host", all.interpolation, grid.size);
+        assert!(to_double <= Each { webgpu: 1e-5, cuda: 1e-4 }.of::<B>() && to_host <= 1e-5);
+        assert!(image_on(device, grid, all) == found, "the same bits on every run");
+        device.compare_others(grid, all, &exact);
     }
 }
 
-#[test]
-fn the_kernels_are_the_definition() {
-    let Some(mut backend) = device() else { return };
+fn the_kernels_are_the_definition<B: PlaneGpu>() {
+    let mut devices = B::all();
     for (grid, sampling) in cases() {
         for &interpolation in Interpolation::VARIANTS {
-            compare(&mut backend, &grid, &projections(70, sampling, interpolation));
+            compare(&mut devices, &grid, &projections(70, sampling, interpolation));
         }
     }
 }
 
 /// Projections that do not end at zero, with voxels on their first and last samples and half-way between samples.
-#[test]
-fn jumps_do_not_part_the_kernels_from_the_definition() {
-    let Some(mut backend) = device() else { return };
+fn jumps_do_not_part_the_kernels_from_the_definition<B: PlaneGpu>() {
+    let mut devices = B::all();
     for centre in [10.0, 9.5] {
         for &interpolation in Interpolation::VARIANTS {
-            compare(&mut backend, &lined_up([45, 23, 9]), &high_at_the_ends(interpolation, directions(40), 21, centre));
+            compare(&mut devices, &lined_up([45, 23, 9]), &high_at_the_ends(interpolation, directions(40), 21, centre));
         }
     }
 }
 
-/// A scan whose filtered spectra are as high at their ends as anywhere, over all that it has seen.
-#[test]
-fn a_real_scan_gives_the_image_of_the_host() {
-    let Some(mut backend) = device() else { return };
-    let Some(sweep) = fusillo() else { return };
+/// A scan whose filtered spectra are as high at their ends as anywhere, over all that it has seen: all of its projections, or some
+/// from all sides.
+fn a_real_scan_gives_the_image_of_the_host<B: PlaneGpu>() {
+    let mut devices = B::all();
+    let Some(sweep) = (!devices.is_empty()).then(fusillo).flatten() else { return };
     let filter = ProjectionFilter::new(&sweep, &FilterSettings::for_data(&sweep.kind)).unwrap();
     let voxel_mm = sweep.num_points as f64 * sweep.step_mm / 40.0;
-    let grid = grid_about_zero([40; 3], [voxel_mm; 3]).unwrap();
-    compare(&mut backend, &grid, &filter.apply(&sweep.projections).unwrap());
+    let (all, step) = (filter.apply(&sweep.projections).unwrap(), Each { webgpu: 5, cuda: 1 }.of::<B>());
+    let some = FilteredProjections {
+        directions: all.directions.iter().step_by(step).copied().collect(),
+        values: all.values.chunks(all.sampling.num_points).step_by(step).flatten().copied().collect(),
+        ..all
+    };
+    compare(&mut devices, &grid_about_zero([40; 3], [voxel_mm; 3]).unwrap(), &some);
 }
 
-#[test]
-fn images_of_many_tiles_are_those_of_the_host() {
-    let Some(mut backend) = device() else { return };
-    // More deep tiles than any device has multiprocessors, the last ones partly empty along each axis.
-    let grid = grid_about_zero([165, 101, 103], [0.31, 0.4, 0.5]).unwrap();
+/// Tiles of every depth, more than any device has multiprocessors and fewer, the last ones partly empty along each axis.
+fn images_of_many_tiles_are_those_of_the_host<B: PlaneGpu>() {
     let sampling = PlaneSampling { num_points: 120, step_mm: 0.6, centre: 61.0 };
-    let projections = projections(5, sampling, Interpolation::Linear);
-    let mut on_device = backend.zeros(grid.num_voxels()).unwrap();
-    FastPlanes::new(&backend, grid.clone()).unwrap().add(&mut backend, &projections, &mut on_device, &Task::new()).unwrap();
-    let found = backend.read(&on_device, <[f32]>::to_vec).unwrap();
-    let difference = relative(&found, &planes_by(&mut SingleStage::new(grid), &projections));
-    println!("many tiles: {difference:.1e}");
-    assert!(difference <= 1e-5);
+    let mut devices = B::all();
+    for size in [[165, 101, 103], [131, 70, 50], [65, 33, 7]] {
+        let grid = grid_about_zero(size, [0.31, 0.4, 0.5]).unwrap();
+        compare(&mut devices, &grid, &projections(5, sampling, Interpolation::Linear));
+    }
 }
 
-#[test]
-fn blocks_of_projections_add_up() {
-    let Some(mut backend) = device() else { return };
+/// Blocks of projections that come one after the other; on wgpu more of them than a dispatch has.
+fn blocks_of_projections_add_up<B: PlaneGpu>() {
     let (grid, sampling) = cases().remove(0);
-    let all = projections(70, sampling, Interpolation::Linear);
-    let mut fast = FastPlanes::new(&backend, grid.clone()).unwrap();
-    let mut whole = backend.zeros(grid.num_voxels()).unwrap();
-    fast.add(&mut backend, &all, &mut whole, &Task::new()).unwrap();
-    let mut grown = backend.upload(Arc::new(vec![0.0; grid.num_voxels()])).unwrap();
-    for first in (0..all.len()).step_by(9) {
-        let last = (first + 9).min(all.len());
-        let part = FilteredProjections {
-            directions: all.directions[first..last].to_vec(),
-            values: all.values[first * sampling.num_points..last * sampling.num_points].to_vec(),
-            ..all.clone()
-        };
-        fast.add(&mut backend, &part, &mut grown, &Task::new()).unwrap();
+    let (num, block) = Each { webgpu: (300, 37), cuda: (70, 9) }.of::<B>();
+    let all = projections(num, sampling, Interpolation::Linear);
+    for (_, mut device) in B::all() {
+        let whole = image_on(&mut device, &grid, &all);
+        let mut grown = device.upload(Arc::new(vec![0.0; grid.num_voxels()])).unwrap();
+        let mut planes = device.planes(&grid);
+        for first in (0..all.len()).step_by(block) {
+            let last = (first + block).min(all.len());
+            let part = FilteredProjections {
+                directions: all.directions[first..last].to_vec(),
+                values: all.values[first * sampling.num_points..last * sampling.num_points].to_vec(),
+                ..all.clone()
+            };
+            planes.add(&mut device, &part, &mut grown, &Task::new()).unwrap();
+        }
+        assert!(difference::<B>(&read(&mut device, &grown), &whole) <= 1e-6);
     }
-    let [whole, grown] = [&whole, &grown].map(|image| backend.read(image, <[f32]>::to_vec).unwrap());
-    assert!(relative(&grown, &whole) <= 1e-6);
+}
+
+fn voxels_of_too_many_samples_and_stopped_tasks_are_refused<B: PlaneGpu>() {
+    let sampling = PlaneSampling { num_points: 64, step_mm: 1e-4, centre: 32.0 };
+    let grid = grid_about_zero([8; 3], [1.0; 3]).unwrap();
+    for (_, mut device) in B::all() {
+        let mut image = device.zeros(grid.num_voxels()).unwrap();
+        let (mut planes, task) = (device.planes(&grid), Task::new());
+        let outcome = planes.add(&mut device, &projections(3, sampling, Interpolation::Linear), &mut image, &task);
+        assert!(matches!(outcome, Err(OperatorError::Settings(OperatorLimit::LargeVoxels { .. }))), "{outcome:?}");
+        let sampling = PlaneSampling { step_mm: 0.5, ..sampling };
+        task.stop();
+        let outcome = planes.add(&mut device, &projections(3, sampling, Interpolation::Linear), &mut image, &task);
+        assert!(matches!(outcome, Err(OperatorError::Stopped(_))), "{outcome:?}");
+        let mut short = device.zeros(5).unwrap();
+        assert!(planes.add(&mut device, &projections(3, sampling, Interpolation::Linear), &mut short, &Task::new()).is_err());
+    }
 }

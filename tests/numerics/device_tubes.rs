@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use tomoscope::algebra::{Backend, Data, Image};
 use tomoscope::cuda::{self, CudaBackend};
 use tomoscope::data::{TubeSampling, TubeSet};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, Misfit, OperatorError, PlainTubes, Subset, Tubes, ViewProjector};
 use tomoscope::scanner::{InPlane, ScanGeometry, Segment, find};
-use tomoscope::task::Task;
 
-use super::device::{assert_the_same_bits_from_every_operator, device};
+use super::device::{backprojected, device, projected};
+use super::device_cuda::assert_the_same_bits_from_every_operator;
 use super::support::{backward, dot, forward, noise, random_volume, relative, tiny};
 
 /// The VrPET with other numbers of rings, bins and views.
@@ -35,10 +34,7 @@ fn errors(found: &[f32], expected: &[f32]) -> [f64; 2] {
 }
 
 fn apply(device: &mut CudaBackend, operator: &impl ViewProjector<CudaBackend>, subset: Subset, x: &[f32]) -> Vec<f32> {
-    let image = device.upload::<Image>(Arc::new(x.to_vec())).unwrap();
-    let mut bins = device.zeros::<Data>(operator.views().len(subset)).unwrap();
-    operator.apply(device, subset, &image, &mut bins, &Task::new()).unwrap();
-    device.read(&bins, <[f32]>::to_vec).unwrap()
+    projected(device, operator, subset, x, operator.views().len(subset))
 }
 
 fn adjoint(device: &mut CudaBackend, operator: &impl ViewProjector<CudaBackend>, subset: Subset, q: &[f32]) -> Vec<f32> {
@@ -52,12 +48,7 @@ fn adjoint_adding(
     subset: Subset,
     q: &[f32],
 ) -> Vec<f32> {
-    let bins = device.upload::<Data>(Arc::new(q.to_vec())).unwrap();
-    let mut image = device.zeros::<Image>(operator.voxels().len()).unwrap();
-    // What was there before does not count.
-    device.fill(&mut image, f32::NAN).unwrap();
-    operator.adjoint(device, subset, &bins, accumulation, &mut image, &Task::new()).unwrap();
-    device.read(&image, <[f32]>::to_vec).unwrap()
+    backprojected(device, operator, subset, q, accumulation, operator.voxels().len())
 }
 
 /// A scanner, slices beyond its rings at either end, columns of the image, what is seen of it, samples of a tube, a subset.

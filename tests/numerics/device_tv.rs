@@ -14,13 +14,20 @@ use tomoscope::recon::{
 };
 use tomoscope::task::Task;
 
-#[cfg(feature = "cuda")]
-use super::device::device;
-use super::device_webgpu::backends;
-use super::registered::webgpu;
+use super::device::{Each, Gpu, on_each_gpu};
 use super::spectral_tv;
 use super::support::relative;
 use super::tv::sweep_of_noise;
+
+on_each_gpu! {
+    images_equal_those_of_the_host,
+    spectral_spatial_images_equal_those_of_the_host;
+    webgpu:
+        images_of_radicals_equal_those_of_the_host,
+        coupled_convolutions_equal_those_of_the_host,
+        spectral_convolutions_equal_those_of_the_host,
+        a_run_has_at_most_eight_radicals_or_spectra
+}
 
 /// A radical with the spectrum of a sweep.
 fn radical(sweep: &Sweep, name: &str) -> Radical {
@@ -113,66 +120,89 @@ fn compare<B: TotalVariationKernels>(name: &str, case: &Case, open: impl Fn() ->
     assert!(found == image_of(open(), case).unwrap(), "{name} {size:?}: not the same bits twice");
 }
 
-#[cfg(feature = "cuda")]
-#[test]
-fn images_of_cuda_equal_those_of_the_host() {
-    let Some(_) = device() else { return };
-    for mut case in SIZES.into_iter().flat_map(cases) {
-        compare("CUDA", &case, || device().unwrap());
-        case.radicals = [2.1, 3.3, 4.7].map(|salt| radical(&sweep_of_noise(true, 256, salt), "")).into();
-        case.expected = image_of(Host, &case).unwrap();
-        compare("CUDA, three radicals", &case, || device().unwrap());
-    }
-}
-
-#[cfg(feature = "cuda")]
-#[test]
-fn spectral_spatial_images_of_cuda_equal_those_of_the_host() {
-    let Some(_) = device() else { return };
-    // Odd sizes, so that a voxel has no partner; samples with the factors 7 and 31; frequencies in several groups, the last one not full.
-    for (size, num_points, num_samples) in [
-        ([7, 6, 1], 24, 24),
-        ([5, 6, 7], 25, 25),
-        ([9, 5, 3], 40, 14),
-        ([20, 13, 1], 70, 70),
-        ([45, 31, 1], 62, 62),
-        ([12, 33, 20], 128, 128),
-    ] {
-        for case in spectral_cases(size, num_points, num_samples) {
-            compare(&format!("CUDA, {num_samples} samples"), &case, || device().unwrap());
-        }
-    }
-}
-
-#[test]
-fn images_through_wgpu_equal_those_of_the_host() {
-    let names: Vec<&str> = backends().into_iter().map(|(name, _)| name).collect();
-    if names.is_empty() {
-        return;
-    }
-    let mut num_refused = 0;
-    for case in SIZES.into_iter().flat_map(cases) {
-        for (number, name) in names.iter().enumerate() {
-            // (A software GPU takes minutes for the large ones, whose kernels are those of the small ones.)
-            if case.grid.num_voxels() > 2000 && (*name == "least" || case.images.mask.is_none()) {
-                continue;
-            }
-            let open = || backends().swap_remove(number).1;
-            // Values of a buffer of the last.
-            if *name == "short buffers" && padded_size(case.grid.size).iter().product::<usize>() > SHORT_LEN {
-                let refused = image_of(open(), &case).unwrap_err().to_string();
-                assert!(refused.contains("maxStorageBufferBindingSize is 131072"), "{refused}");
-                num_refused += 1;
-            } else {
-                compare(name, &case, open);
-            }
-        }
-    }
-    assert_eq!(num_refused, 3);
-}
-
 /// Values of an array on the GPU with short buffers, in one buffer.
 const SHORT_LEN: usize = (64 << 10) / 4;
+
+/// Compares the devices of an interface with the host, which those with short buffers refuse if they need more values than one has:
+/// how many do.
+fn compare_all<B: Gpu>(text: &str, case: &Case, num_values: usize, names: &[&str]) -> usize {
+    let mut num_refused = 0;
+    for name in names {
+        let open = || B::all().into_iter().find(|(other, _)| other == name).unwrap().1;
+        if *name == "short buffers" && num_values > SHORT_LEN {
+            let refused = image_of(open(), case).unwrap_err().to_string();
+            assert!(refused.contains("maxStorageBufferBindingSize is 131072"), "{refused}");
+            num_refused += 1;
+        } else {
+            compare(&format!("{name}{text}"), case, open);
+        }
+    }
+    num_refused
+}
+
+fn names<B: Gpu>() -> Vec<&'static str> {
+    B::all().into_iter().map(|(name, _)| name).collect()
+}
+
+fn images_equal_those_of_the_host<B: Gpu>() {
+    let names = names::<B>();
+    let mut num_refused = 0;
+    for mut case in SIZES.into_iter().flat_map(cases).filter(|_| !names.is_empty()) {
+        // (A software GPU takes minutes for the large ones, whose kernels are those of the small ones.)
+        let (is_large, has_mask) = (case.grid.num_voxels() > 2000, case.images.mask.is_some());
+        let is_here = |name: &&&str| Each { webgpu: !is_large || (has_mask && **name != "least"), cuda: true }.of::<B>();
+        let here: Vec<&str> = names.iter().filter(is_here).copied().collect();
+        num_refused += compare_all::<B>("", &case, padded_size(case.grid.size).iter().product(), &here);
+        // (Those of wgpu: below.)
+        if (Each { webgpu: false, cuda: true }).of::<B>() {
+            case.radicals = [2.1, 3.3, 4.7].map(|salt| radical(&sweep_of_noise(true, 256, salt), "")).into();
+            case.expected = image_of(Host, &case).unwrap();
+            compare_all::<B>(", three radicals", &case, 0, &names);
+        }
+    }
+    assert_eq!(num_refused, if names.is_empty() { 0 } else { Each { webgpu: 3, cuda: 0 }.of::<B>() });
+}
+
+fn spectral_spatial_images_equal_those_of_the_host<B: Gpu>() {
+    let names = names::<B>();
+    let mut num_refused = 0;
+    // Odd sizes, so that a voxel has no partner; samples with the factors 7 and 31; frequencies in several groups, the last one not full.
+    let all = [([7, 6, 1], 24), ([5, 6, 7], 25), ([9, 5, 3], 14), ([20, 13, 1], 70), ([45, 31, 1], 62), ([12, 33, 20], 128)];
+    for (size, num_samples) in all.into_iter().take(Each { webgpu: 4, cuda: 6 }.of::<B>()).filter(|_| !names.is_empty()) {
+        let num_points = if num_samples == 14 { 40 } else { num_samples };
+        for case in spectral_cases(size, num_points, num_samples) {
+            let num_components = if size[2] == 1 { 2 } else { 3 } + usize::from(case.images.mask.is_some());
+            let num_values = num_components * num_samples * case.grid.num_voxels();
+            num_refused += compare_all::<B>(&format!(", {num_samples} samples"), &case, num_values, &names);
+        }
+    }
+    assert_eq!(num_refused, if names.is_empty() { 0 } else { Each { webgpu: 3, cuda: 0 }.of::<B>() });
+}
+
+/// Images with transforms of 2, 3, 4 and 5 along each axis, and how many radicals they have.
+const OF_RADICALS: [([usize; 3], usize); 4] = [([7, 6, 1], 3), ([45, 31, 1], 2), ([5, 6, 7], 8), ([8, 5, 5], 2)];
+
+fn radicals(num: usize) -> Vec<Radical> {
+    let salts = [2.1, 3.3, 4.7, 5.3, 6.1, 7.9, 8.7, 9.1];
+    salts[..num].iter().map(|salt| radical(&sweep_of_noise(true, 256, *salt), "")).collect()
+}
+
+/// True where the complex values of an image's transforms fit in a buffer of a device.
+fn fits(name: &str, size: [usize; 3], num_radicals: usize) -> bool {
+    name != "short buffers" || 8 * num_radicals * padded_size(size).iter().product::<usize>() <= 128 << 10
+}
+
+fn images_of_radicals_equal_those_of_the_host<B: Gpu>() {
+    let names = names::<B>();
+    for (size, num_radicals) in OF_RADICALS {
+        let here: Vec<&str> = names.iter().copied().filter(|name| fits(name, size, num_radicals)).collect();
+        for mut case in cases(size).into_iter().filter(|_| !names.is_empty()) {
+            case.radicals = radicals(num_radicals);
+            case.expected = image_of(Host, &case).unwrap();
+            compare_all::<B>(&format!(", {num_radicals} radicals"), &case, 0, &here);
+        }
+    }
+}
 
 /// A*A of images of noise.
 fn convolved<B: TotalVariationKernels>(
@@ -187,23 +217,15 @@ fn convolved<B: TotalVariationKernels>(
     backend.read(&result, <[f32]>::to_vec).unwrap()
 }
 
-#[test]
-fn coupled_convolutions_through_wgpu_equal_those_of_the_host() {
-    // Transforms of 2, 3, 4 and 5 along each axis.
-    for (size, num_radicals) in [([7, 6, 1], 3), ([45, 31, 1], 2), ([5, 6, 7], 8), ([8, 5, 5], 2)] {
+fn coupled_convolutions_equal_those_of_the_host<B: Gpu>() {
+    for (size, num_radicals) in OF_RADICALS {
         let grid = grid_about_zero(size, [0.4, 0.4, 0.4]).unwrap();
-        let salts = [2.1, 3.3, 4.7, 5.3, 6.1, 7.9, 8.7, 9.1];
-        let of_noise = |salt: &f64| radical(&sweep_of_noise(true, 256, *salt), "");
-        let radicals: Vec<Radical> = salts[..num_radicals].iter().map(of_noise).collect();
+        let radicals = radicals(num_radicals);
         let model = SweepModel::new(&sweep_of_noise(size[2] == 1, 256, 3.7), &radicals, &grid, 1e-9).unwrap();
         let spectrum = KernelSpectrum::new(size, num_radicals, |m, j| model.kernel(m, j));
         let len = num_radicals * grid.num_voxels();
         let expected = convolved(Host, |backend| backend.coupling(spectrum.clone()), len);
-        for (name, backend) in backends() {
-            let bytes = 8 * num_radicals * padded_size(size).iter().product::<usize>();
-            if name == "short buffers" && bytes > 128 << 10 {
-                continue;
-            }
+        for (name, backend) in B::all().into_iter().filter(|(name, _)| fits(name, size, num_radicals)) {
             let found = convolved(backend, |backend| backend.coupling(spectrum.clone()), len);
             let of_image = |values: &[f32], image: usize| values[image * grid.num_voxels()..][..grid.num_voxels()].to_vec();
             for image in 0..num_radicals {
@@ -215,8 +237,7 @@ fn coupled_convolutions_through_wgpu_equal_those_of_the_host() {
     }
 }
 
-#[test]
-fn spectral_convolutions_through_wgpu_equal_those_of_the_host() {
+fn spectral_convolutions_equal_those_of_the_host<B: Gpu>() {
     // Odd sizes, so that a voxel has no partner; samples with the factors 7, 31 and 37; frequencies in several groups of a short buffer, the
     // last one not full.
     for (size, num_points, num_samples) in
@@ -227,7 +248,7 @@ fn spectral_convolutions_through_wgpu_equal_those_of_the_host() {
         let kernels = model.kernels();
         let len = num_samples * grid.num_voxels();
         let expected = convolved(Host, |backend| backend.spectral_coupling(&kernels), len);
-        for (name, backend) in backends() {
+        for (name, backend) in B::all() {
             if name == "short buffers" && len > SHORT_LEN {
                 continue;
             }
@@ -238,53 +259,8 @@ fn spectral_convolutions_through_wgpu_equal_those_of_the_host() {
     }
 }
 
-#[test]
-fn spectral_spatial_images_through_wgpu_equal_those_of_the_host() {
-    let names: Vec<&str> = backends().into_iter().map(|(name, _)| name).collect();
-    let mut num_refused = 0;
-    for (size, num_points, num_samples) in [([7, 6, 1], 24, 24), ([5, 6, 7], 25, 25), ([9, 5, 3], 40, 14), ([20, 13, 1], 70, 70)]
-    {
-        for case in spectral_cases(size, num_points, num_samples).into_iter().filter(|_| !names.is_empty()) {
-            for (number, name) in names.iter().enumerate() {
-                let open = || backends().swap_remove(number).1;
-                let num_components = if size[2] == 1 { 2 } else { 3 } + usize::from(case.images.mask.is_some());
-                if *name == "short buffers" && num_components * num_samples * case.grid.num_voxels() > SHORT_LEN {
-                    let refused = image_of(open(), &case).unwrap_err().to_string();
-                    assert!(refused.contains("maxStorageBufferBindingSize is 131072"), "{refused}");
-                    num_refused += 1;
-                } else {
-                    compare(&format!("{name}, {num_samples} samples"), &case, open);
-                }
-            }
-        }
-    }
-    assert!(names.is_empty() || num_refused == 3, "{num_refused}");
-}
-
-#[test]
-fn images_of_radicals_through_wgpu_equal_those_of_the_host() {
-    let names: Vec<&str> = backends().into_iter().map(|(name, _)| name).collect();
-    // Transforms of 2, 3, 4 and 5 along each axis.
-    for (size, num_radicals) in [([7, 6, 1], 3), ([45, 31, 1], 2), ([5, 6, 7], 8), ([8, 5, 5], 2)] {
-        for mut case in cases(size).into_iter().filter(|_| !names.is_empty()) {
-            let salts = [2.1, 3.3, 4.7, 5.3, 6.1, 7.9, 8.7, 9.1];
-            let of_noise = |salt: &f64| radical(&sweep_of_noise(true, 256, *salt), "");
-            case.radicals = salts[..num_radicals].iter().map(of_noise).collect();
-            case.expected = image_of(Host, &case).unwrap();
-            for (number, name) in names.iter().enumerate() {
-                let bytes = 8 * num_radicals * padded_size(size).iter().product::<usize>();
-                if *name == "short buffers" && bytes > 128 << 10 {
-                    continue;
-                }
-                compare(&format!("{name}, {num_radicals} radicals"), &case, || backends().swap_remove(number).1);
-            }
-        }
-    }
-}
-
-#[test]
-fn a_run_through_wgpu_has_at_most_eight_radicals_or_spectra() {
-    let Some(choice) = webgpu() else { return };
+fn a_run_has_at_most_eight_radicals_or_spectra<B: Gpu>() {
+    let Some(choice) = B::all().first().map(|(_, device)| device.choice()) else { return };
     let Case { sweep, grid, settings, images, .. } = &cases([7, 6, 1])[0];
     let run = |num_radicals: usize| {
         let (mut platform, _) = choose_device(choice).unwrap();

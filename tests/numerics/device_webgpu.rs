@@ -1,149 +1,17 @@
-//! GPUs through wgpu: the definition on the host is the truth, on a whole GPU and on one that has the least that WebGPU
-//! guarantees, whose arrays lie in many short buffers.
+//! What GPUs through wgpu alone have: limits that are lower than those of a device, integers of 64 bits in two words, devices that are
+//! lost.
 
-use std::cell::RefCell;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::process::Command;
 
-use tomoscope::algebra::{Backend, Data, Image, Kind};
+use tomoscope::algebra::{Backend, Data, Image};
 use tomoscope::data::Volume;
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, LinearOperator, Measured, OperatorError, Siddon, Subset, ViewProjector, Views};
-use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
-use tomoscope::webgpu::{self, DeviceOptions, WebGpuArray, WebGpuBackend};
+use tomoscope::webgpu::{self, DeviceOptions, PerLor, WebGpuArray, WebGpuBackend};
 
-use super::support::{backward, dot, forward, geometry, noise, random_volume, relative, tiny, tiny_span_3};
-
-/// Waits until no other test uses a GPU through wgpu, and keeps the others waiting to the end of this test's thread. A software GPU
-/// takes all cores, and two at a time take ten times as long.
-pub fn wait_for_gpu() {
-    static GPU: Mutex<()> = Mutex::new(());
-    thread_local! {
-        static HELD: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
-    }
-    HELD.with_borrow_mut(|held| _ = held.get_or_insert_with(|| GPU.lock().unwrap_or_else(PoisonError::into_inner)));
-}
-
-/// Whole GPU, one with the least that WebGPU guarantees, and the same with short buffers; none, said, where there is none.
-pub fn backends() -> Vec<(&'static str, WebGpuBackend)> {
-    wait_for_gpu();
-    let usable = webgpu::devices().into_iter().find(|info| info.why_not().is_none());
-    let Some(info) = usable else {
-        assert!(std::env::var_os("TOMOSCOPE_REQUIRE_WEBGPU").is_none(), "there is no GPU through wgpu");
-        println!("skipped: no GPU through wgpu ({} allows software)", webgpu::ALLOW_SOFTWARE);
-        return Vec::new();
-    };
-    let open = |options: fn(&wgpu::Adapter) -> DeviceOptions| WebGpuBackend::open_with(info.number, options).unwrap();
-    vec![
-        ("whole", WebGpuBackend::open(info.number).unwrap()),
-        ("least", open(|_| DeviceOptions::least())),
-        ("short buffers", open(|_| DeviceOptions { segment_bytes: 64 << 10, ..DeviceOptions::least() })),
-    ]
-}
-
-pub fn upload<K: Kind>(backend: &mut WebGpuBackend, values: &[f32]) -> WebGpuArray<K> {
-    backend.upload(Arc::new(values.to_vec())).unwrap()
-}
-
-pub fn read<K: Kind>(backend: &mut WebGpuBackend, array: &WebGpuArray<K>) -> Vec<f32> {
-    backend.read(array, <[f32]>::to_vec).unwrap()
-}
-
-/// A x for a volume.
-fn projected(
-    backend: &mut WebGpuBackend,
-    operator: &impl ViewProjector<WebGpuBackend>,
-    subset: Subset,
-    volume: &Volume,
-) -> Vec<f32> {
-    let x = upload(backend, &operator.voxels().coefficients(volume));
-    let mut out = backend.zeros(operator.views().len(subset)).unwrap();
-    operator.apply(backend, subset, &x, &mut out, &Task::new()).unwrap();
-    read(backend, &out)
-}
-
-/// Aᵀ q as a volume.
-fn backprojected(
-    backend: &mut WebGpuBackend,
-    operator: &impl ViewProjector<WebGpuBackend>,
-    subset: Subset,
-    q: &[f32],
-    accumulation: Accumulation,
-) -> Volume {
-    let q = upload(backend, q);
-    let mut image = backend.zeros(operator.voxels().len()).unwrap();
-    operator.adjoint(backend, subset, &q, accumulation, &mut image, &Task::new()).unwrap();
-    let mut volume = Volume::filled(operator.voxels().grid().clone(), 0.0);
-    operator.voxels().write(&read(backend, &image), 1.0, &mut volume);
-    volume
-}
-
-/// Compares both directions with the plain projector on the host.
-fn compare(geometry: &Arc<ScanGeometry>, grid: &Grid, fov_radius_mm: f64, rays: [usize; 2], subset: Subset) {
-    let plain = Siddon::new(geometry.clone(), grid.clone(), fov_radius_mm, rays);
-    let volume = random_volume(grid);
-    let expected = forward(&plain, subset, &volume);
-    let q = noise(11, expected.len());
-    let spread = backward(&plain, subset, q.clone(), Accumulation::Deterministic, grid);
-    let mut bits: Option<Vec<f32>> = None;
-    for (name, mut backend) in backends() {
-        let fast = webgpu::AxialRuns::new(&mut backend, geometry.clone(), grid.clone(), fov_radius_mm, rays).unwrap();
-        let there = projected(&mut backend, &fast, subset, &volume);
-        for &accumulation in fast.accumulations() {
-            let back = backprojected(&mut backend, &fast, subset, &q, accumulation);
-            if accumulation == Accumulation::NonAtomic {
-                assert!(back.as_slice().iter().all(|value| value.is_finite()));
-                continue;
-            }
-            let difference = [relative(&there, &expected), relative(back.as_slice(), spread.as_slice())];
-            let mismatch = (dot(&there, &q) / dot(volume.as_slice(), back.as_slice()) - 1.0).abs();
-            println!(
-                "{} {:?} {name} {accumulation}: {:.1e} and {:.1e}, adjoint {mismatch:.1e}",
-                geometry.scanner, grid.size, difference[0], difference[1]
-            );
-            assert!(difference.iter().all(|part| *part <= 1e-5) && mismatch <= 1e-5);
-            if accumulation == Accumulation::Deterministic {
-                // Integers add up to the same sum by one instruction and by two. (Where the bins of a LOR lie in two buffers, what it
-                // adds is rounded twice.)
-                let again = backprojected(&mut backend, &fast, subset, &q, accumulation);
-                assert_eq!(back.as_slice(), again.as_slice());
-                let first = bits.get_or_insert_with(|| back.as_slice().to_vec());
-                if name == "short buffers" {
-                    assert!(relative(back.as_slice(), first) < 1e-6);
-                } else {
-                    assert_eq!(first, back.as_slice());
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn the_projector_is_the_plain_one_on_the_host() {
-    let small = geometry("small");
-    compare(&small, &Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap(), 69.0, [1, 1], Subset { index: 1, count: 12 });
-    compare(&small, &Grid::centred([48, 48, 16], [3.0, 3.0, 2.5]).unwrap(), 72.0, [1, 2], Subset { index: 0, count: 12 });
-    // Longer than the scanner, finer than its planes, off the axis, a single plane.
-    compare(&small, &Grid::centred([20, 20, 31], [7.0, 7.0, 1.25]).unwrap(), 69.0, [2, 1], Subset { index: 3, count: 24 });
-    compare(
-        &small,
-        &Grid::new([47, 47, 9], [3.0, 3.0, 2.5], [-60.0, -75.0, -3.1]).unwrap(),
-        69.0,
-        [1, 1],
-        Subset { index: 0, count: 24 },
-    );
-    compare(&tiny_span_3(), &Grid::centred([16, 16, 29], [5.0, 5.0, 1.5]).unwrap(), 37.5, [1, 2], Subset { index: 0, count: 2 });
-    compare(&tiny(1), &Grid::centred([15, 15, 1], [5.0, 5.0, 6.0]).unwrap(), 37.5, [1, 1], Subset::ALL);
-    // More places than threads of a group.
-    compare(&tiny(4), &Grid::centred([9, 9, 150], [8.0, 8.0, 1.5]).unwrap(), 37.5, [1, 1], Subset { index: 1, count: 4 });
-}
-
-#[test]
-#[ignore = "takes minutes on a software renderer"]
-fn the_largest_scan_agrees_with_the_host() {
-    let grid = Grid::centred([64, 64, 47], [10.9375, 10.9375, 3.27]).unwrap();
-    compare(&geometry("discovery-ste"), &grid, 350.0, [1, 1], Subset { index: 0, count: 140 });
-}
+use super::device::{backends, backprojected, projected, read, upload};
+use super::support::{forward, geometry, largest_difference, noise, random_volume, tiny};
 
 #[test]
 fn bins_that_may_be_rounding_are_summed_again() {
@@ -156,9 +24,9 @@ fn bins_that_may_be_rounding_are_summed_again() {
     let plain = forward(&Siddon::new(geometry.clone(), grid.clone(), 69.0, [1, 1]), subset, &volume);
     for (name, mut backend) in backends() {
         let fast = webgpu::AxialRuns::new(&mut backend, geometry.clone(), grid.clone(), 69.0, [1, 1]).unwrap();
-        let x = upload::<Image>(&mut backend, &fast.voxels().coefficients(&volume));
+        let x = upload::<Image, _>(&mut backend, &fast.voxels().coefficients(&volume));
         let len = ViewProjector::<WebGpuBackend>::views(&fast).len(subset);
-        let counts = upload::<Data>(&mut backend, &vec![1.0; len]);
+        let counts = upload::<Data, _>(&mut backend, &vec![1.0; len]);
         let mut out = backend.zeros(len).unwrap();
         let measured = Measured { values: &counts, pieces: &[(0, 0..len)] };
         fast.expect(&mut backend, subset, &x, &measured, &mut out, &Task::new()).unwrap();
@@ -174,7 +42,7 @@ fn bins_that_may_be_rounding_are_summed_again() {
         for num in [1, 2, 3, 5] {
             let mut few = vec![0.0; len];
             coldest[..num].iter().for_each(|bin| few[*bin] = 1.0);
-            let few = upload::<Data>(&mut backend, &few);
+            let few = upload::<Data, _>(&mut backend, &few);
             let measured = Measured { values: &few, pieces: &[(0, 0..len)] };
             fast.expect(&mut backend, subset, &x, &measured, &mut out, &Task::new()).unwrap();
             let found = read(&mut backend, &out);
@@ -183,6 +51,12 @@ fn bins_that_may_be_rounding_are_summed_again() {
             assert!((0..len).filter(|bin| plain[*bin] > 1e3).all(|bin| is_right(&bin)), "{name}: bins beside {num}");
         }
     }
+}
+
+/// A x for a volume.
+fn bins_of(backend: &mut WebGpuBackend, operator: &impl ViewProjector<WebGpuBackend>, volume: &Volume) -> Vec<f32> {
+    let (x, len) = (operator.voxels().coefficients(volume), operator.views().len(Subset::ALL));
+    projected(backend, operator, Subset::ALL, &x, len)
 }
 
 /// Projects with the fast projector and the plain one on a GPU with some limits; the bins of both.
@@ -200,8 +74,8 @@ fn projected_within(number: usize, lower: impl Fn(&mut wgpu::Limits)) -> Result<
     let fast = webgpu::AxialRuns::new(&mut backend, geometry.clone(), grid.clone(), 37.5, [1, 1]);
     let fast = fast.map_err(|error| sentence(&error))?;
     let plain = webgpu::PerLor::new(&mut backend, geometry, grid, 37.5, [1, 1]).map_err(|error| sentence(&error))?;
-    let mut bins = projected(&mut backend, &fast, Subset::ALL, &volume);
-    bins.extend(projected(&mut backend, &plain, Subset::ALL, &volume));
+    let mut bins = bins_of(&mut backend, &fast, &volume);
+    bins.extend(bins_of(&mut backend, &plain, &volume));
     Ok(bins)
 }
 
@@ -258,4 +132,142 @@ fn a_gpu_that_is_lost_in_the_middle_ends_with_a_sentence() {
         assert!(backend.read(&out, <[f32]>::to_vec).is_err());
         assert!(backend.zeros::<Image>(10).is_err());
     }
+}
+
+/// A small scan on a device.
+fn small(device: &mut WebGpuBackend) -> PerLor {
+    let grid = Grid::centred([47, 47, 15], [3.0, 3.0, 2.5]).unwrap();
+    PerLor::new(device, geometry("small"), grid, 69.0, [1, 1]).unwrap()
+}
+
+const PART: Subset = Subset { index: 0, count: 24 };
+
+/// Aᵀ q by integers.
+fn spread(device: &mut WebGpuBackend, operator: &PerLor, q: &[f32]) -> Vec<f32> {
+    backprojected(device, operator, PART, q, Accumulation::Deterministic, ViewProjector::voxels(operator).len())
+}
+
+/// Scaling by a power of two scales the image: integers near the bound, far below 1, of both signs.
+#[test]
+fn fixed_point_holds_values_of_any_magnitude() {
+    let mut of_all: Option<Vec<f32>> = None;
+    for (name, mut device) in backends() {
+        let operator = small(&mut device);
+        let len = ViewProjector::views(&operator).len(PART);
+        let q: Vec<f32> = noise(3, len).iter().map(|v| v - 0.5).collect();
+        let expected = spread(&mut device, &operator, &q);
+        assert!(expected.iter().any(|v| *v < 0.0) && expected.iter().any(|v| *v > 0.0));
+        assert!(*of_all.get_or_insert_with(|| expected.clone()) == expected, "{name}: the same bits on every device");
+        for exponent in [-90, -40, 1, 90] {
+            let scale = 2f32.powi(exponent);
+            let scaled: Vec<f32> = q.iter().map(|v| v * scale).collect();
+            let found = spread(&mut device, &operator, &scaled);
+            let expected: Vec<f32> = expected.iter().map(|v| v * scale).collect();
+            let error = largest_difference(&found, &expected);
+            println!("{name}, 2^{exponent}: {error:.1e}");
+            assert!(error <= 1e-7);
+        }
+        // All of one sign: the most exposed voxel comes as near to the bound as the margin lets it.
+        let ones = spread(&mut device, &operator, &vec![1.0; len]);
+        for value in [f32::MAX / 1e4, -f32::MAX / 1e4, 1e-30] {
+            let found = spread(&mut device, &operator, &vec![value; len]);
+            let expected: Vec<f32> = ones.iter().map(|one| one * value).collect();
+            assert!(largest_difference(&found, &expected) <= 2e-7, "{name}, {value}");
+        }
+        let none = spread(&mut device, &operator, &vec![0.0; len]);
+        assert!(none.iter().all(|v| *v == 0.0));
+    }
+}
+
+#[test]
+fn values_that_are_no_numbers_are_refused() {
+    for (name, mut device) in backends() {
+        let operator = small(&mut device);
+        let len = ViewProjector::views(&operator).len(PART);
+        let mut image: WebGpuArray<Image> = device.zeros(ViewProjector::voxels(&operator).len()).unwrap();
+        for value in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut q = vec![1.0; len];
+            q[len - 3] = value;
+            let q: WebGpuArray<Data> = upload(&mut device, &q);
+            let outcome = operator.adjoint(&mut device, PART, &q, Accumulation::Deterministic, &mut image, &Task::new());
+            let message = outcome.unwrap_err().to_string();
+            assert!(message.contains("no numbers"), "{name}, {value}: {message}");
+        }
+        let q: WebGpuArray<Data> = upload(&mut device, &vec![-7.0; len]);
+        operator.adjoint(&mut device, PART, &q, Accumulation::Deterministic, &mut image, &Task::new()).unwrap();
+        assert!(read(&mut device, &image).iter().all(|v| *v <= 0.0));
+    }
+}
+
+#[test]
+fn a_stopped_task_or_a_lost_device_ends_a_projection() {
+    if backends().is_empty() {
+        return;
+    }
+    // A GPU of this test alone.
+    let options = DeviceOptions { segment_bytes: 48 << 10, ..DeviceOptions::least() };
+    let mut device = WebGpuBackend::open_with(0, |_| options).unwrap();
+    let operator = small(&mut device);
+    let x = device.zeros(ViewProjector::voxels(&operator).len()).unwrap();
+    let mut data = device.zeros(ViewProjector::views(&operator).len(PART)).unwrap();
+    let task = Task::new();
+    task.stop();
+    let outcome = operator.apply(&mut device, PART, &x, &mut data, &task);
+    assert!(matches!(outcome, Err(OperatorError::Stopped(_))), "{outcome:?}");
+    operator.apply(&mut device, PART, &x, &mut data, &Task::new()).unwrap();
+    device.destroy_device();
+    let outcome = operator.apply(&mut device, PART, &x, &mut data, &Task::new());
+    let message = outcome.and_then(|()| Ok(device.finish()?)).unwrap_err().to_string();
+    assert!(message.contains("lost"), "{message}");
+}
+
+/// Every call on a device, for one that is gone.
+fn use_all(device: &mut WebGpuBackend) -> Vec<(&'static str, String)> {
+    let mut failures = Vec::new();
+    let mut note = |call, outcome: Result<(), String>| failures.extend(outcome.err().map(|message| (call, message)));
+    note("zeros", device.zeros::<Data>(1000).map(drop).map_err(|error| error.to_string()));
+    note("upload", device.upload::<Data>(vec![1.0; 1000].into()).map(drop).map_err(|error| error.to_string()));
+    note("finish", device.finish().map_err(|error| error.to_string()));
+    failures
+}
+
+#[test]
+fn a_device_that_is_lost_is_an_error_and_the_next_one_works() {
+    const ALONE: &str = "TOMOSCOPE_TEST_LOSES_THE_GPU";
+    if backends().is_empty() {
+        return;
+    }
+    // All users of a process share a device that was opened by number: only this test's own process loses it.
+    if std::env::var_os(ALONE).is_none() {
+        let name = "device_webgpu::a_device_that_is_lost_is_an_error_and_the_next_one_works";
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let output = command.args(["--exact", name, "--nocapture"]).env(ALONE, "1").output().unwrap();
+        println!("{}", String::from_utf8_lossy(&output.stdout));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    let mut device = WebGpuBackend::open(0).unwrap();
+    let mut x: WebGpuArray<Image> = upload(&mut device, &noise(1, 100_000));
+    let y = upload(&mut device, &noise(2, 100_000));
+    let mut display = device.display([100, 100, 10], &|voxel| voxel).unwrap().unwrap();
+    device.add_scaled(&mut x, 0, 2.0, &y, 0..100_000).unwrap();
+    let pending = device.begin_copy(&x, 1.0, &mut display).unwrap();
+    device.destroy_device();
+    // A copy that was under way arrives or fails; it neither hangs nor panics.
+    println!("a copy under way: {:?}", pending.fill(&mut vec![0.0; 100_000]).map_err(|error| error.to_string()));
+    let _ = device.fill(&mut x, 1.0);
+    let _ = device.multiply(&mut x, 0, &y, 0..100_000);
+    let message = device.dot(&x, 0, &y, 0..100_000).unwrap_err().to_string();
+    assert!(message.contains("lost"), "{message}");
+    let message = device.read(&x, <[f32]>::to_vec).unwrap_err().to_string();
+    assert!(message.contains("lost"), "{message}");
+    for (call, message) in use_all(&mut device) {
+        assert!(message.contains("lost"), "{call}: {message}");
+    }
+    assert!(device.finish().is_err());
+    drop((x, y, display, device));
+
+    let mut again = WebGpuBackend::open(0).unwrap();
+    let x: WebGpuArray<Image> = upload(&mut again, &[2.0; 1000]);
+    assert_eq!(again.dot(&x, 0, &x, 0..1000).unwrap(), 4000.0);
 }

@@ -11,20 +11,22 @@ mod analytic;
 mod attenuation;
 mod coincidences;
 mod ct_attenuation;
-#[cfg(feature = "cuda")]
 mod device;
+mod device_arrays;
 #[cfg(feature = "cuda")]
+mod device_cuda;
+#[cfg(feature = "cuda")]
+mod device_cuda_events;
 mod device_events;
 #[cfg(feature = "cuda")]
 mod device_matrix;
 #[cfg(feature = "cuda")]
 mod device_oximetry;
 mod device_penalty;
-#[cfg(feature = "cuda")]
 mod device_planes;
+mod device_projectors;
 #[cfg(feature = "cuda")]
 mod device_teams;
-#[cfg(feature = "cuda")]
 mod device_tof;
 #[cfg(feature = "cuda")]
 mod device_tubes;
@@ -32,11 +34,7 @@ mod device_tubes;
 mod device_tubes_montecarlo;
 mod device_tv;
 mod device_webgpu;
-mod device_webgpu_arrays;
-mod device_webgpu_events;
-mod device_webgpu_per_lor;
-mod device_webgpu_planes;
-mod device_webgpu_tof;
+mod device_webgpu_window;
 mod events;
 mod experiments;
 mod fbp;

@@ -16,7 +16,7 @@ use tomoscope::task::Task;
 
 #[cfg(feature = "cuda")]
 use super::device::device;
-use super::device_webgpu::wait_for_gpu;
+use super::device::wait_for_gpu;
 use super::support::{dot, noise, random_volume, tiny, tiny_span_3};
 
 /// The first GPU through wgpu that may be used.
