@@ -11,8 +11,7 @@ use crate::session::Trace;
 pub const DRIVER_ADVICE: &str = "";
 
 /// Reason why no window opens.
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "window.")]
+#[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A program without the window.
     #[error(
@@ -22,7 +21,7 @@ pub enum StartError {
     NotBuilt,
 }
 
-coded!(StartError);
+coded!(StartError = "window");
 
 /// A study to open.
 pub enum Source {

@@ -59,8 +59,9 @@ impl Coded for PassedOn {
     }
 }
 
-/// Gives an enum that derives `strum::IntoStaticStr` its codes: `coded!(Error, Inner, …)`; the variants named after the enum hold another
-/// coded error and have its code. A struct has one code: `coded!(Error = "kind.name")`.
+/// Gives an error its code: `coded!(Error = "kind")`. Some variants of an enum can have another one: `coded!(Error = "kind",
+/// "other": Variant Variant)`. Variants that are named after the error that they hold have that one's code: `coded!(Error = "kind";
+/// Inner, Inner)`, or `coded!(Error; Inner, Inner)` if all do. `coded!(Error)` takes the codes of `strum::IntoStaticStr`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __coded {
@@ -71,14 +72,19 @@ macro_rules! __coded {
             }
         }
     };
-    ($error:ident $(, $inner:ident)*) => {
+    ($error:ident) => {
         impl $crate::coded::Coded for $error {
             fn code(&self) -> &'static str {
-                // (Of some, every variant holds another error.)
-                #[allow(unreachable_patterns)]
+                self.into()
+            }
+        }
+    };
+    ($error:ident $(= $code:literal $(, $other:literal: $($variant:ident)+)*)? $(; $($inner:ident),+)?) => {
+        impl $crate::coded::Coded for $error {
+            fn code(&self) -> &'static str {
                 match self {
-                    $($error::$inner(error) => $crate::coded::Coded::code(error),)*
-                    other => other.into(),
+                    $($(Self::$inner(error) => $crate::coded::Coded::code(error),)+)?
+                    $($($(Self::$variant { .. })|+ => $other,)* _ => $code,)?
                 }
             }
         }

@@ -11,8 +11,7 @@ pub(super) const MARGIN: f64 = 42.0;
 const GREY: Colour = [0x66; 3];
 
 /// Failure of writing a report as PDF.
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "pdf.")]
+#[derive(Debug, thiserror::Error)]
 pub enum PdfError {
     /// Invalid size or content of the document.
     #[error("writing the report as PDF failed: {0}")]
@@ -22,7 +21,7 @@ pub enum PdfError {
     NotBuilt,
 }
 
-coded!(PdfError);
+coded!(PdfError = "pdf");
 
 /// Part of a page; positions are in points from its upper left corner.
 #[cfg_attr(not(feature = "pdf"), allow(dead_code))]

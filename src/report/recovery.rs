@@ -405,7 +405,7 @@ mod tests {
 
     fn points() -> Vec<RecoveryPoint> {
         let outcome = |iteration: usize, filter_mm: f64| match iteration {
-            1 => Err(Problem::new("nema.no-spheres", "no spheres")),
+            1 => Err(Problem::new("nema", "no spheres")),
             _ => Ok(recovery(1.0 + 0.05 * (iteration as f64 - 2.0) - 0.01 * filter_mm)),
         };
         let settings = (1..=60).flat_map(|iteration| [0.0, 5.0].map(|filter_mm| (iteration, filter_mm)));

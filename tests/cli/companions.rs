@@ -153,7 +153,7 @@ fn corrections_of_another_geometry_are_refused_with_the_fact_and_its_values() {
             .collect();
         fs::write(at.join("other.hs"), changed).unwrap();
         for option in ["multiplicative", "additive"] {
-            let text = failed(at, "corrections.geometry", &words(&reconstruct(option)));
+            let text = failed(at, "corrections", &words(&reconstruct(option)));
             assert!(text.contains(fact) && text.contains(option), "{key}: {text}");
         }
     }
@@ -161,10 +161,11 @@ fn corrections_of_another_geometry_are_refused_with_the_fact_and_its_values() {
     let is_corrected = original.contains("{arc correction}");
     let (from, to) = if is_corrected { ("{arc correction}", "{None}") } else { ("{None}", "{arc correction}") };
     fs::write(at.join("other.hs"), original.replace(from, to)).unwrap();
-    let text = failed(at, "corrections.geometry", &words(&reconstruct("multiplicative")));
+    let text = failed(at, "corrections", &words(&reconstruct("multiplicative")));
     assert!(text.contains("arc-corrected"), "{text}");
     // With corrections of the folder the named one is at fault.
-    failed(at, "corrections.geometry", &words(&format!("reconstruct c.hs --multiplicative other.hs -o c.npy {RUN}")));
+    let text = failed(at, "corrections", &words(&format!("reconstruct c.hs --multiplicative other.hs -o c.npy {RUN}")));
+    assert!(text.contains("multiplicative"), "{text}");
 }
 
 #[test]
@@ -175,11 +176,11 @@ fn attenuation_is_not_corrected_twice() {
     run(at, "simulate cylinder --scanner small --list-mode --counts 1e4 --attenuation -o e.petsird");
     // The file's content is known.
     let reconstruct = format!("reconstruct c.hs --attenuation e_mu.nii.gz -o c.npy {RUN}");
-    let text = failed(at, "study.attenuated-twice", &words(&reconstruct));
+    let text = failed(at, "study", &words(&reconstruct));
     assert!(text.contains("c_mult.hs") && text.contains("e_mu.nii.gz") && text.contains("by its header"), "{text}");
     // It is not, but the factors follow the map.
     strip(at, "c_mult.hs", "correction contains");
-    let text = failed(at, "study.attenuated-twice", &words(&reconstruct));
+    let text = failed(at, "study", &words(&reconstruct));
     assert!(text.contains("correlation of their logarithms"), "{text}");
     // One of both is right, and equal: the pair of ways.
     run(at, &format!("{reconstruct} --no-corrections"));

@@ -69,7 +69,7 @@ fn a_correction_that_does_not_fit_or_cannot_be_read_is_an_error() {
     fs::rename(at.join("scan_add.hs"), at.join("kept.hs")).unwrap();
     for content in [fs::read(at.join("foreign.hs")).unwrap(), b"nonsense".to_vec()] {
         fs::write(at.join("scan_add.hs"), content).unwrap();
-        failed(at, "study.correction", &image);
+        assert!(failed(at, "study", &image).contains("scan_add.hs"));
     }
     assert!(!at.join("no.npy").exists());
     reconstructed(at, "scan.hs --no-corrections");

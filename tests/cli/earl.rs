@@ -154,7 +154,8 @@ fn cold_spheres_and_options_without_effect_are_refused() {
     let unknown = refused(at, 2, &words("earl cold.hs --ratio 4 --standard earl-18f-2"));
     assert!(unknown.contains("'earl-18f-2' is no standard; use earl-18f-1 or a file (.toml)"), "{unknown}");
     std::fs::write(at.join("short.toml"), HIGH.replace("max = [4, ", "max = [")).unwrap();
-    failed(at, "io.unsupported.band-len", &words("nema none.nii --ratio 4 --standard short.toml"));
+    let said = failed(at, "io.unsupported.tomoscope", &words("nema none.nii --ratio 4 --standard short.toml"));
+    assert!(said.contains("'max' has 5 numbers"), "{said}");
     assert_short(at);
 }
 

@@ -25,7 +25,7 @@ fn an_error_has_its_code_on_standard_output_and_its_text_on_both() {
         (&["info", "missing.hs", "--json"], 1, "io.not-found"),
         (&["info", "cut.hs", "--json"], 1, "io.truncated"),
         (&["info", "lost.hs", "--json"], 1, "io.data-file-missing"),
-        (&["info", "empty.hs", "--json"], 1, "io.unsupported.empty-header"),
+        (&["info", "empty.hs", "--json"], 1, "io.unsupported.interfile"),
         (&["info", "other.hs", "--json"], 1, "io.not-interfile"),
         (&["reconstruct", "cut.hs", "-o", "a.nii", "--json"], 1, "io.truncated"),
         (&["reconstruct", "scan.hs", "-o", "a.xyz", "--json"], 2, "arguments"),

@@ -98,8 +98,8 @@ fn a_second_image_is_measured_at_its_own_position() {
     let mut ct = Volume::filled(grid.clone(), 0.0);
     ct.unit = Unit::Hounsfield;
     ct.values.indexed_iter_mut().for_each(|((_, _, x), value)| *value = (grid.origin_mm[0] + 0.5 * x as f64) as f32);
-    write_volume(&at.join("ct.nii"), &ct).unwrap();
-    let arguments = ["lesions", "pet.nii", "--rois", "rois.toml", "--threshold", "50%", "--ct", "ct.nii", "--json"];
+    write_volume(&at.join("ct"), &ct).unwrap();
+    let arguments = ["lesions", "pet.nii", "--rois", "rois.toml", "--threshold", "50%", "--ct", "ct", "--json"];
     let found: Value = serde_json::from_str(&done(at, &arguments)).unwrap();
     let second = |index: usize| found["lesions"][index]["figures"]["second"].clone();
     assert!((second(0)["mean"].as_f64().unwrap() + 40.0).abs() < 0.1 && second(0)["part"] == 1.0, "{found}");
@@ -153,17 +153,19 @@ fn what_cannot_be_measured_is_refused_with_its_reason() {
     write_image(&at.join("bw.nii"), [10.0, 8.0, 2.0], Unit::SuvBodyWeight);
     write_image(&at.join("sul.nii"), [10.0, 8.0, 2.0], Unit::SuvLeanJames);
     write_regions(&at.join("rois.toml"));
-    let code = |arguments: &[&str]| -> String {
+    let failure = |arguments: &[&str]| -> [String; 2] {
         let output = tomoscope(at, &[&["lesions", "--rois", "rois.toml", "--json"], arguments].concat());
         assert_ne!(output.status.code(), Some(0), "{arguments:?}");
         let error: Value = serde_json::from_slice(&output.stdout).unwrap();
-        error["error"]["code"].as_str().unwrap().to_owned()
+        ["code", "message"].map(|key| error["error"][key].as_str().unwrap().to_owned())
     };
-    assert_eq!(code(&["bw.nii", "--threshold", "percist"]), "lesions.percist-unit");
-    assert_eq!(code(&["sul.nii", "--threshold", "percist", "--liver", "Leber"]), "lesions.no-liver");
-    assert_eq!(code(&["bw.nii", "--baseline", "sul.nii"]), "arguments");
-    assert_eq!(code(&["bw.nii", "--threshold", "200%"]), "arguments");
-    assert_eq!(code(&["bw.nii", "--seg", "out.dcm"]), "arguments");
+    let [percist, liver] =
+        [&["bw.nii"][..], &["sul.nii", "--liver", "Leber"]].map(|more| failure(&[more, &["--threshold", "percist"]].concat()));
+    assert!(percist[0] == "lesions" && percist[1].contains("the values are in SUVbw"), "{percist:?}");
+    assert!(liver[0] == "lesions" && liver[1].contains("no region has the name 'Leber'"), "{liver:?}");
+    assert_eq!(failure(&["bw.nii", "--baseline", "sul.nii"])[0], "arguments");
+    assert_eq!(failure(&["bw.nii", "--threshold", "200%"])[0], "arguments");
+    assert_eq!(failure(&["bw.nii", "--seg", "out.dcm"])[0], "arguments");
     write_rois(&at.join("none.toml"), &[ball("Liver", 0.0, 5.0)]).unwrap();
     let text = refused(at, 1, &["lesions", "bw.nii", "--rois", "none.toml"]);
     assert!(text.contains("no region is a lesion"), "{text}");

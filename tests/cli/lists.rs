@@ -92,7 +92,7 @@ fn a_frame_without_events_is_told_and_the_others_are_written() {
     assert!(said.contains("frame 2 of 3, 50–60 s, has no event"), "{said}");
     assert!(["out_f001.nii.gz", "out_f003.nii.gz"].iter().all(|name| at.join(name).exists()));
     assert!(["out_f002.nii.gz", "out.nii.gz"].iter().all(|name| !at.join(name).exists()));
-    let said = failed(at, "command.no-events", &reconstruct("50-60,60-70").iter().map(String::as_str).collect::<Vec<_>>());
+    let said = failed(at, "command.input", &reconstruct("50-60,60-70").iter().map(String::as_str).collect::<Vec<_>>());
     assert!(said.contains("whose events are from 0 to 4 s"), "{said}");
     let one = format!("reconstruct events.petsird -o out.nii.gz --frame 50-60 {SETTINGS}");
     let said = refused(at, 1, &one.split(' ').collect::<Vec<_>>());

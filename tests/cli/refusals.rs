@@ -127,7 +127,7 @@ fn a_file_that_is_missing_or_none_is_told_so() {
     std::fs::write(at.join("x.other"), "").unwrap();
     for (arguments, code) in [
         (&["info", "nofile"][..], "io.not-found"),
-        (&["info", "adir"], "io.dicom.empty-folder"),
+        (&["info", "adir"], "io.unsupported.dicom"),
         (&["reconstruct", "adir", "-o", "a.nii"], "io.not-a-file"),
         (&["reconstruct", "nofile", "-o", "a.nii"], "io.not-found"),
     ] {
@@ -164,11 +164,11 @@ fn what_cannot_be_done_ends_with_one() {
     let cases: &[(&[&str], &str, &str)] = &[
         (&["--device", "cuda"], "setup.device", "--device cpu"),
         (&["--device", "cuda:7"], "setup.device", "--device cpu"),
-        (&["--image", "18446744073709551615,2,2"], "grid.size", ""),
-        (&["--image", "100000,100000,1"], "grid.size", ""),
+        (&["--image", "18446744073709551615,2,2"], "grid", ""),
+        (&["--image", "100000,100000,1"], "grid", ""),
         (&["--image", "4096,4096,128"], "setup.memory", "GiB"),
-        (&["--voxel-mm", "1e-9,1e-9,1e-9"], "grid.voxel", ""),
-        (&["--fov-radius-mm", "0.001", "--image", "10,10,5"], "setup.empty-field-of-view", ""),
+        (&["--voxel-mm", "1e-9,1e-9,1e-9"], "grid", ""),
+        (&["--fov-radius-mm", "0.001", "--image", "10,10,5"], "setup.image", ""),
         (&["--init", "missing.hv"], "io.not-found", "missing.hv"),
         (&["--like", "missing.nii"], "io.not-found", "missing.nii"),
         (&["--multiplicative", "missing.hs"], "io.not-found", "missing.hs"),
@@ -273,7 +273,7 @@ fn absurd_voxels_are_told_as_what_they_are() {
     let at = folder.path();
     done(at, &["simulate", "ball", "--epri", "66", "-o", "ball.sweep"]);
     for input in ["scan.hs", "ball.sweep"] {
-        for (voxels, code) in [("1e-300,1,1", "grid.voxel"), ("1e-6,1,1", "grid.size")] {
+        for (voxels, code) in [("1e-300,1,1", "grid"), ("1e-6,1,1", "grid")] {
             let said = failed(at, code, &["reconstruct", input, "-o", "out.nii", "--voxel-mm", voxels]);
             assert!(!said.contains("18446744073709551615"), "{input}, {voxels}: {said}");
         }

@@ -103,7 +103,7 @@ fn a_server_that_is_killed_at_any_moment_leaves_its_last_image_and_a_sentence() 
             problem.is_some()
         });
         let problem = problem.unwrap();
-        assert!(is_killed && problem.code == "remote.lost", "{problem:?}");
+        assert!(is_killed && problem.code == "remote", "{problem:?}");
         let over = remote.connection();
         assert!(matches!(over, ConnectionState::Closed { .. }), "{over:?}");
         // The image of the first step may still have been on its way.

@@ -104,7 +104,8 @@ fn a_list_of_a_phantom_that_attenuates_comes_with_its_map_which_its_reconstructi
     let record = std::fs::read_to_string(folder.path().join("b.nii.json")).unwrap();
     assert!(record.contains("\"attenuation\": \"list_mu.nii.gz\""), "{record}");
     // A map must be one; it goes with sinograms, too.
-    failed(folder.path(), "io.unsupported.attenuation-unit", &[&again[..10], &["--attenuation", "a.nii"]].concat());
+    let said = failed(folder.path(), "io.unsupported.attenuation", &[&again[..10], &["--attenuation", "a.nii"]].concat());
+    assert!(said.contains("its values are in counts/mm"), "{said}");
     done(folder.path(), &["simulate", "cylinder", "--scanner", "small", "--counts", "1e4", "-o", "scan.hs"]);
     let sinogram = ["reconstruct", "scan.hs", "-o", "c.nii", "--iterations", "1"];
     done(folder.path(), &sinogram);

@@ -7,12 +7,12 @@ use std::path::Path;
 use tomoscope::data::{Attenuation, EventChunk, Events, tof_mm};
 use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::list_mode::castor::{Histogram, HistogramBin};
-use tomoscope::io::{EventProblem, IoError, Unsupported, list_mode, open_list_mode};
+use tomoscope::io::{IoError, list_mode, open_list_mode};
 use tomoscope::scanner::{Crystal, DetectorsError};
 
 use super::data::data_file;
 use super::lists::{SQUARE, Word, bytes_of_words, progress, put_castor, read_list, square_lut};
-use super::{assert_brief, assert_event, assert_unsupported, folder, warns_of};
+use super::{assert_brief, assert_event, assert_problem, folder, warns_of};
 
 /// Numbers that the ring's makers wrote down.
 fn truth() -> Option<serde_json::Value> {
@@ -153,7 +153,7 @@ fn a_histogram_is_as_many_events_of_each_bin_as_it_has_counts() {
     assert!(warns_of(&read([[1.0, 0.0]; 3]).unwrap().notices, "without counts"));
     for counts in [0.5, -1.0, f32::MAX] {
         let error = read([[0.0, 0.0], [1.0, counts], [0.0, 0.0]]).unwrap_err();
-        assert_unsupported!(error, Unsupported::BinCounts(2, _));
+        assert_problem(&error, "BinCounts(2, ");
     }
 }
 
@@ -304,18 +304,13 @@ fn a_normalisation_file_tells_which_pairs_count() {
     let of = |a, b| (efficiency.of([a, b]), efficiency.of([b, a]));
     assert_eq!((of(0, 2), of(1, 3)), ((0.125, 0.125), (0.5, 0.5)));
     assert_eq!((of(0, 1), of(1, 2), of(2, 3)), ((0.125, 0.125), (0.0, 0.0), (0.0, 0.0)), "one that is there twice, and none");
-    assert_event(&read(header, &data[..60]).unwrap_err(), "norm.Cdf", 48, EventProblem::CutEvent { found: 12, size: 16 });
-    assert_event(
-        &read(header, &data[..48]).unwrap_err(),
-        "norm.Cdf",
-        48,
-        EventProblem::NumEvents { found: 3, size: 16, expected: 4 },
-    );
-    assert_brief(&read(&header.replace("SQUARE", "OTHER"), &data).unwrap_err(), "io.unsupported.other-scanner norm.Cdh");
-    assert_brief(&read(EVERY_FIELD, &data).unwrap_err(), "io.unsupported.not-a-normalization norm.Cdh");
+    assert_event(&read(header, &data[..60]).unwrap_err(), "norm.Cdf", 48, "CutEvent { found: 12, size: 16 }");
+    assert_event(&read(header, &data[..48]).unwrap_err(), "norm.Cdf", 48, "NumEvents { found: 3, size: 16, expected: 4 }");
+    assert_brief(&read(&header.replace("SQUARE", "OTHER"), &data).unwrap_err(), "io.unsupported.castor norm.Cdh OtherScanner");
+    assert_brief(&read(EVERY_FIELD, &data).unwrap_err(), "io.unsupported.castor norm.Cdh NotANormalization");
     let mut zero = data.clone();
     zero[16..20].fill(0);
-    assert_event(&read(header, &zero).unwrap_err(), "norm.Cdf", 16, EventProblem::Factor("attenuation", 0.0));
+    assert_event(&read(header, &zero).unwrap_err(), "norm.Cdf", 16, r#"Factor("attenuation", 0.0)"#);
 }
 
 #[test]
@@ -343,31 +338,21 @@ fn what_cannot_be_is_refused_with_its_place() {
         data[at..at + 4].copy_from_slice(&bytes);
         data
     };
-    assert_event(&refusal(EVERY_FIELD, &good[..size + 5]), "a.Cdf", size, EventProblem::CutEvent { found: 5, size: 29 });
-    assert_event(
-        &refusal(EVERY_FIELD, &good[..size]),
-        "a.Cdf",
-        size,
-        EventProblem::NumEvents { found: 1, size: 29, expected: 2 },
-    );
+    assert_event(&refusal(EVERY_FIELD, &good[..size + 5]), "a.Cdf", size, "CutEvent { found: 5, size: 29 }");
+    assert_event(&refusal(EVERY_FIELD, &good[..size]), "a.Cdf", size, "NumEvents { found: 1, size: 29, expected: 2 }");
     assert_event(
         &refusal(EVERY_FIELD, &[good.as_slice(), &good[..size]].concat()),
         "a.Cdf",
         3 * size,
-        EventProblem::NumEvents { found: 3, size: 29, expected: 2 },
+        "NumEvents { found: 3, size: 29, expected: 2 }",
     );
-    assert_event(
-        &refusal(EVERY_FIELD, &changed(size + 21, 4u32.to_le_bytes())),
-        "a.Cdf",
-        size,
-        EventProblem::UnknownCrystal(4, 4),
-    );
-    assert_event(&refusal(EVERY_FIELD, &changed(25, 0u32.to_le_bytes())), "a.Cdf", 0, EventProblem::SameCrystal(0));
-    assert_event(&refusal(EVERY_FIELD, &changed(17, 0f32.to_le_bytes())), "a.Cdf", 0, EventProblem::Factor("normalisation", 0.0));
-    assert_event(&refusal(EVERY_FIELD, &changed(13, f32::NAN.to_le_bytes())), "a.Cdf", 0, EventProblem::Rate("random", f32::NAN));
-    assert_event(&refusal(EVERY_FIELD, &changed(9, (-1f32).to_le_bytes())), "a.Cdf", 0, EventProblem::Rate("scatter", -1.0));
+    assert_event(&refusal(EVERY_FIELD, &changed(size + 21, 4u32.to_le_bytes())), "a.Cdf", size, "UnknownCrystal(4, 4)");
+    assert_event(&refusal(EVERY_FIELD, &changed(25, 0u32.to_le_bytes())), "a.Cdf", 0, "SameCrystal(0)");
+    assert_event(&refusal(EVERY_FIELD, &changed(17, 0f32.to_le_bytes())), "a.Cdf", 0, r#"Factor("normalisation", 0.0)"#);
+    assert_event(&refusal(EVERY_FIELD, &changed(13, f32::NAN.to_le_bytes())), "a.Cdf", 0, r#"Rate("random", NaN)"#);
+    assert_event(&refusal(EVERY_FIELD, &changed(9, (-1f32).to_le_bytes())), "a.Cdf", 0, r#"Rate("scatter", -1.0)"#);
     let with_tof = format!("{EVERY_FIELD}{WITH_TOF}");
-    assert_event(&refusal(&with_tof, &every_field(&[f32::INFINITY, 0.0])), "a.Cdf", 0, EventProblem::TimeOfFlight(f32::INFINITY));
+    assert_event(&refusal(&with_tof, &every_field(&[f32::INFINITY, 0.0])), "a.Cdf", 0, "TimeOfFlight(inf)");
     for (from, to, expected) in [
         ("Number of events: 2\n", "", "io.missing-key a.Cdh Number of events"),
         ("Data mode: list-mode", "Data mode: other", "io.invalid-value a.Cdh Data mode=other"),
@@ -376,9 +361,9 @@ fn what_cannot_be_is_refused_with_its_place() {
         ("Calibration factor: 4", "Calibration factor: -1", "io.invalid-value a.Cdh Calibration factor=-1"),
         ("Random correction flag: 1", "Random correction flag: yes", "io.invalid-value a.Cdh Random correction flag=yes"),
         ("Isotope: F-18", "Maximum number of lines per event: 0", "io.invalid-value a.Cdh Maximum number of lines per event=0"),
-        ("Isotope: F-18", "POI capability: 1,1,-1", "io.unsupported.depth-of-interaction a.Cdh"),
+        ("Isotope: F-18", "POI capability: 1,1,-1", "io.unsupported.castor a.Cdh DepthOfInteraction"),
         ("Isotope: F-18", "TOF information flag: 1", "io.missing-key a.Cdh TOF resolution (ps)"),
-        ("SQUARE", "CIRCLE", "io.unsupported.no-table a.Cdh"),
+        ("SQUARE", "CIRCLE", "io.unsupported.castor a.Cdh NoTable"),
         ("a.Cdf", "b.Cdf", "io.not-found b.Cdf"),
     ] {
         assert!(EVERY_FIELD.contains(from), "{from}");
@@ -396,7 +381,7 @@ fn a_table_that_cannot_be_is_refused() {
         open_list_mode(&list, &ListOptions::default()).err().unwrap()
     };
     let lut = square_lut();
-    assert_unsupported!(refusal(SQUARE, &lut[..95]), Unsupported::TableSize { found: 95, num: 4, .. });
+    assert_problem(&refusal(SQUARE, &lut[..95]), "TableSize { found: 95, num: 4, ");
     assert_brief(
         &refusal(&SQUARE.replace("elements: 4", "elements: 5"), &lut),
         "io.invalid-value SQUARE.hscan number of elements=5",

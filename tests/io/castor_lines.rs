@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tomoscope::io::list_mode::ListOptions;
-use tomoscope::io::{EventProblem, Excess, open_list_mode};
+use tomoscope::io::open_list_mode;
 
 use super::data::data_file;
 use super::lists::{Whole, Word, bytes_of_words, put_castor, read_list};
@@ -90,9 +90,9 @@ fn pairs_that_cannot_be_one_line_are_refused_with_their_place() {
     };
     let good = event(7, &[[0, 2]]);
     let size = good.len();
-    assert_event(&refusal(&[good.clone(), event(8, &[[0, 2], [2, 1]])]), "a.Cdf", size, EventProblem::ReversedPair(2));
-    assert_event(&refusal(&[good.clone(), event(8, &[])]), "a.Cdf", size, EventProblem::NumPairs(Excess { found: 0, max: 3 }));
-    assert_event(&refusal(&[event(8, &[[0, 2], [0, 4]]), good]), "a.Cdf", 0, EventProblem::UnknownCrystal(4, 4));
+    assert_event(&refusal(&[good.clone(), event(8, &[[0, 2], [2, 1]])]), "a.Cdf", size, "ReversedPair(2)");
+    assert_event(&refusal(&[good.clone(), event(8, &[])]), "a.Cdf", size, "NumPairs(Excess { found: 0, max: 3 })");
+    assert_event(&refusal(&[event(8, &[[0, 2], [0, 4]]), good]), "a.Cdf", 0, "UnknownCrystal(4, 4)");
 }
 
 /// The ring's histogram, which has 9625 bins of one pair and 8350 of two.

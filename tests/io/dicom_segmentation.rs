@@ -9,10 +9,10 @@ use dicom_dictionary_std::tags;
 use dicom_object::{DefaultDicomObject, InMemDicomObject, Tag, open_file};
 use tomoscope::data::{ImageChoice, ImageSeries};
 use tomoscope::geometry::Grid;
+use tomoscope::io::dicom;
 use tomoscope::io::dicom::{Segment, read_images, source_series, write_segmentation};
-use tomoscope::io::{DicomProblem, IoError, Unsupported, dicom};
 
-use super::{assert_unsupported, folder};
+use super::{assert_problem, folder};
 
 fn series(name: &str) -> PathBuf {
     tomoscope_support::in_repository("tests/data/dicom").join(name)
@@ -151,10 +151,10 @@ fn an_image_of_another_format_has_its_own_study() {
         (String::new(), true)
     );
     let nothing = write_segmentation(&path, (&grid, None), &segments(&grid)[1..2], None);
-    assert_unsupported!(nothing.unwrap_err(), Unsupported::EmptySegmentation);
+    assert_problem(&nothing.unwrap_err(), "NoLesion");
     // The reader of images names the kind of the object.
     let error = dicom::read_images(&path, ImageChoice::Only).unwrap_err();
-    assert!(matches!(&error, IoError::Dicom(_, DicomProblem::Segmentation)), "{error}");
+    assert_problem(&error, "Segmentation");
 }
 
 #[test]

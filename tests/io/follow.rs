@@ -220,6 +220,6 @@ fn a_saved_sweep_of_unknown_length_goes_on_as_long_as_its_header_does() {
 #[test]
 fn only_forms_that_grow_are_followed() {
     let error = follow_sweep(Path::new("a-proj.npy"), None).unwrap_err();
-    assert_brief(&error, "io.unsupported.not-followed a-proj.npy");
+    assert_brief(&error, "io.unsupported.epri a-proj.npy NotFollowed");
     assert!(follow_sweep(Path::new("none.sweep"), None).is_err());
 }

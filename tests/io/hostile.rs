@@ -103,7 +103,7 @@ fn a_matrix_whose_basis_cannot_be_is_refused() {
         ("radius_mm = 35.5", "radius_mm = 1e300"),
         ("half_length_mm = 10.0", "half_length_mm = -10.0"),
     ] {
-        assert_brief(&of(from, to).unwrap_err(), "io.unsupported.content a.matrix");
+        assert_brief(&of(from, to).unwrap_err(), "io.unsupported.tomoscope a.matrix Matrix");
     }
 }
 
@@ -209,7 +209,7 @@ fn sizes_are_checked_before_anything_is_allocated() {
     let image = IMAGE
         .replace("matrix size [1] := 4", "matrix size [1] := 2000000000")
         .replace("matrix size [2] := 3", "matrix size [2] := 2000000000");
-    assert_brief(&read_volume(&put(folder.path(), "e.hv", image, 100)).unwrap_err(), "io.grid e.hv grid.size");
+    assert_brief(&read_volume(&put(folder.path(), "e.hv", image, 100)).unwrap_err(), "io.grid e.hv Size");
 }
 
 #[test]

@@ -6,10 +6,10 @@ use serde_json::json;
 use tomoscope::data::{Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::numpy_image::read_image_of_voxels;
-use tomoscope::io::{FileKind, Mismatch, Unsupported, provenance, read_volume, write_volume};
+use tomoscope::io::{FileKind, provenance, read_volume, write_volume};
 
 use super::sweep_forms::npy;
-use super::{assert_brief, assert_unsupported, folder, warns_of};
+use super::{assert_brief, assert_problem, folder, warns_of};
 
 fn grid() -> Grid {
     Grid::new([4, 3, 2], [2.734, 3.0, 3.27], [-6.2, 0.123456789, -11.25]).unwrap()
@@ -76,10 +76,7 @@ fn an_array_never_gets_the_grid_of_another_image_of_its_name() {
     let other = Grid::centred([4, 3, 2], [9.0; 3]).unwrap();
     // Not of an earlier version's record ...
     put_earlier_record(folder.path(), "a.nii.gz", &other);
-    assert_unsupported!(
-        read_volume(&path).unwrap_err(),
-        Unsupported::NoRecord(record, image) if record.ends_with("a.npy.json") && image.ends_with("a.npy")
-    );
+    assert_problem(&read_volume(&path).unwrap_err(), r#"NoRecord(…a.npy.json"…a.npy")"#);
     // ... which counts where it names the array, until there is one of its own.
     put_earlier_record(folder.path(), "a.npy", &other);
     let (volume, notices) = read_volume(&path).unwrap();
@@ -93,23 +90,20 @@ fn an_array_never_gets_the_grid_of_another_image_of_its_name() {
 fn an_array_is_an_image_only_with_its_grid() {
     let folder = folder();
     let path = npy(folder.path(), "a.npy", "<f4", false, "(2, 3, 4)", (0..24).map(f64::from));
-    assert_unsupported!(
-        read_volume(&path).unwrap_err(),
-        Unsupported::NoRecord(record, image) if record.ends_with("a.npy.json") && image.ends_with("a.npy")
-    );
+    assert_problem(&read_volume(&path).unwrap_err(), r#"NoRecord(…a.npy.json"…a.npy")"#);
     put_record(&path, "b.npy", &grid());
     let (volume, notices) = read_volume(&path).unwrap();
     assert_eq!((volume.grid, volume.unit), (grid(), Unit::CountsPerMm));
     assert!(warns_of(&notices, "a.npy.json, which does not name it"), "{notices:?}");
     put_record(&path, "a.npy", &Grid::centred([4, 2, 3], [1.0; 3]).unwrap());
-    assert_unsupported!(
-        read_volume(&path).unwrap_err(),
-        Unsupported::OtherRecord(record, Mismatch { found: [4, 3, 2], expected: [4, 2, 3] }) if record.ends_with("a.npy.json")
+    assert_problem(
+        &read_volume(&path).unwrap_err(),
+        r#"OtherRecord(…a.npy.json", Mismatch { found: [4, 3, 2], expected: [4, 2, 3] })"#,
     );
     std::fs::write(folder.path().join("a.npy.json"), "{\"image\": 1}").unwrap();
-    assert_brief(&read_volume(&path).unwrap_err(), "io.unsupported.no-record a.npy");
+    assert_brief(&read_volume(&path).unwrap_err(), "io.unsupported.numpy a.npy NoRecord");
     let flat = npy(folder.path(), "a.npy", "<f4", false, "(6, 4)", (0..24).map(f64::from));
-    assert_unsupported!(read_image_of_voxels(&flat, [1.0; 3]).unwrap_err(), Unsupported::NumpyShape(shape, _) if *shape == [6, 4]);
+    assert_problem(&read_image_of_voxels(&flat, [1.0; 3]).unwrap_err(), "Shape([6, 4], ");
     let short = npy(folder.path(), "a.npy", "<f4", false, "(2, 3, 4)", (0..23).map(f64::from));
     assert_brief(&read_image_of_voxels(&short, [1.0; 3]).unwrap_err(), "io.truncated a.npy 220/224");
 }

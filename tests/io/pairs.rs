@@ -164,7 +164,7 @@ fn headers_of_the_first_version_are_read_and_small_ones_only() {
     fs::write(&path, header(1, &format!("projections = [{many}]\n"))).unwrap();
     assert_brief(&read_sweep(&path, None).unwrap_err(), "io.text-too-long a.sweep 2097152");
     fs::write(&path, header(2, &format!("# {}\n", "x".repeat(1 << 16)))).unwrap();
-    assert_brief(&read_sweep(&path, None).unwrap_err(), "io.unsupported.long-header a.sweep");
+    assert_brief(&read_sweep(&path, None).unwrap_err(), "io.unsupported.tomoscope a.sweep LongHeader");
 }
 
 #[test]
@@ -179,13 +179,13 @@ fn a_sweep_that_could_not_be_read_back_is_not_written() {
     tiny.measured.step_mm = 0.0;
     let mut long = ball();
     long.title = "x".repeat(1 << 17);
-    for (sweep, code) in [
-        (infinite, "io.unsupported.samples"),
-        (skewed, "io.unsupported.direction"),
-        (tiny, "io.unsupported.not-positive"),
-        (long, "io.write"),
+    for (sweep, expected) in [
+        (infinite, "io.unsupported.tomoscope a.sweep Samples"),
+        (skewed, "io.unsupported.tomoscope a.sweep Direction"),
+        (tiny, "io.unsupported.tomoscope a.sweep NotPositive"),
+        (long, "io.write a.sweep"),
     ] {
-        assert_brief(&write_sweep(&path, &sweep).unwrap_err(), &format!("{code} a.sweep"));
+        assert_brief(&write_sweep(&path, &sweep).unwrap_err(), expected);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::civil::date;
 use tomoscope::data::{Events, Exam, Michelogram};
 use tomoscope::io::list_mode::ListOptions;
-use tomoscope::io::{EventProblem, read_projections, read_study, write_projections};
+use tomoscope::io::{read_projections, read_study, write_projections};
 use tomoscope::scanner::{Cylinder, InPlane};
 
 use super::data::data_file;
@@ -159,24 +159,19 @@ fn words_are_events_and_tags() {
     let refusal = |header: &str, words: &[u32], num_more| {
         read_list(&put_list(folder.path(), header, words, num_more), &ListOptions::default()).unwrap_err()
     };
-    assert_event(&refusal(LIST, &words, 3), "a.l", 20, EventProblem::CutEvent { found: 3, size: 4 });
+    assert_event(&refusal(LIST, &words, 3), "a.l", 20, "CutEvent { found: 3, size: 4 }");
     let backwards = [1 << 31 | 612, 1 << 30 | middle(1), 1 << 31 | 5, 1 << 30 | middle(2)];
-    assert_event(&refusal(LIST, &backwards, 0), "a.l", 8, EventProblem::Backwards { time_ms: 5, before_ms: 612 });
+    assert_event(&refusal(LIST, &backwards, 0), "a.l", 8, "Backwards { time_ms: 5, before_ms: 612 }");
     let beyond = 4084 * 344 * 252;
-    assert_event(
-        &refusal(LIST, &[words[0], beyond], 0),
-        "a.l",
-        4,
-        EventProblem::Plane { bin: 354033792, plane: 4084, num_planes: 4084 },
-    );
+    assert_event(&refusal(LIST, &[words[0], beyond], 0), "a.l", 4, "Plane { bin: 354033792, plane: 4084, num_planes: 4084 }");
     // The last plane is one.
-    assert_brief(&refusal(LIST, &[beyond - 1 - 172], 1), "io.events.cut-event a.l 4");
+    assert_brief(&refusal(LIST, &[beyond - 1 - 172], 1), "io.truncated a.l 4 CutEvent");
     for (from, to, expected) in [
-        ("bits):=32", "bits):=64", "io.unsupported.word-bits a.l.hdr"),
-        ("compression:=1", "compression:=11", "io.unsupported.ring-pairs a.l.hdr"),
+        ("bits):=32", "bits):=64", "io.unsupported.siemens a.l.hdr WordBits"),
+        ("compression:=1", "compression:=11", "io.unsupported.siemens a.l.hdr RingPairs"),
         ("compression:=1", "compression:=2", "io.invalid-value a.l.hdr %axial compression=2"),
         ("difference:=60", "difference:=64", "io.invalid-value a.l.hdr %maximum ring difference=64"),
-        ("TOF time bins:=1", "TOF time bins:=13", "io.unsupported.time-of-flight a.l.hdr"),
+        ("TOF time bins:=1", "TOF time bins:=13", "io.unsupported.siemens a.l.hdr TofBins"),
         ("system:=2008", "system:=1104", "io.invalid-value a.l.hdr originating system=1104"),
         ("%maximum ring difference:=60", "number of rings:=48", "io.invalid-value a.l.hdr number of rings=48"),
         ("a.l\r\n", "b.l\r\n", "io.not-found b.l"),
@@ -294,8 +289,8 @@ fn sinograms_that_are_not_read_are_refused() {
     let read = |header: &str| read_projections(&put_sinograms(folder.path(), header, 127, &[])).map(drop);
     read(&good).unwrap();
     for (from, to, expected) in [
-        ("%compression:=off", "%compression:=on", "io.unsupported.compressed a.s.hdr"),
-        ("TOF time bins:=1", "TOF time bins:=13", "io.unsupported.time-of-flight a.s.hdr"),
+        ("%compression:=off", "%compression:=on", "io.unsupported.siemens a.s.hdr Compressed"),
+        ("TOF time bins:=1", "TOF time bins:=13", "io.unsupported.siemens a.s.hdr TofBins"),
         ("{127}", "{64,63}", "io.invalid-value a.s.hdr %segment table=64,63"),
         ("matrix size[3]:=127", "matrix size[3]:=128", "io.invalid-value a.s.hdr matrix size [3]=128"),
         ("matrix size[1]:=344", "matrix size[1]:=400", "io.invalid-value a.s.hdr matrix size [1]=400"),
@@ -304,8 +299,8 @@ fn sinograms_that_are_not_read_are_refused() {
             "description[1]:=net trues",
             "io.invalid-value a.s.hdr scan data type description [1]=net trues",
         ),
-        ("description[2]:=randoms", "description[2]:=prompts", "io.unsupported.twice a.s.hdr"),
-        ("data offset in bytes[2]:=22018752", "data offset in bytes[2]:=4", "io.unsupported.overlap a.s.hdr"),
+        ("description[2]:=randoms", "description[2]:=prompts", "io.unsupported.siemens a.s.hdr Twice"),
+        ("data offset in bytes[2]:=22018752", "data offset in bytes[2]:=4", "io.unsupported.siemens a.s.hdr Overlap"),
         ("data offset in bytes[2]:=22018752", "data offset in bytes[2]:=22018754", "io.truncated a.s 44037504/44037506"),
         ("byte order:=LITTLEENDIAN", "byte order:=MIDDLE", "io.invalid-value a.s.hdr image data byte order=middle"),
         ("%axial compression:=11\n", "", "io.missing-key a.s.hdr %axial compression"),
@@ -324,5 +319,5 @@ fn sinograms_that_are_not_read_are_refused() {
     assert_eq!(data.geometry.in_plane, InPlane::ArcCorrected { bin_mm: 1.5 });
     // (So many bins of the usual size reach beyond the ring.)
     let wide = corrected.replace("[1]:=1.5", "[1]:=2.0445");
-    assert_brief(&read(&wide).unwrap_err(), "io.geometry a.s.hdr scanner.outside-ring");
+    assert_brief(&read(&wide).unwrap_err(), "io.geometry a.s.hdr OutsideRing");
 }

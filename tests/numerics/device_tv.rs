@@ -272,7 +272,7 @@ fn a_run_has_at_most_eight_radicals_or_spectra<B: Gpu>() {
     // Two buffers of complex values of all images are in the forecast.
     let of_transforms = 3 * 16 * padded_size([27, 30, 13]).iter().product::<usize>() as u64;
     assert!(choose_device(choice).unwrap().0.convolution_bytes([27, 30, 13], 3) > of_transforms);
-    assert_eq!(run(9).err().unwrap().code(), "setup.lacks");
+    assert_eq!(run(9).err().unwrap().code(), "setup.device");
     // A spectrum in each voxel; its convolution has at least the kernels and twice the spectra.
     let Case { sweep, grid, settings, images, .. } = &spectral_cases([7, 6, 1], 24, 8)[0];
     let (mut platform, _) = choose_device(choice).unwrap();

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tomoscope::algebra::Host;
-use tomoscope::coded::Coded as _;
 use tomoscope::data::{Experiment, Projection, Radical, ReferenceSpectrum, Study, Sweep, SweepKind, SweepSpace};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{read_reference, read_sweep};
 use tomoscope::operator::grid_about_zero;
-use tomoscope::plan::{Acquisition, AlgorithmChoice, DeviceChoice, Job, RunSettings, prepare};
+use tomoscope::plan::{Acquisition, AlgorithmChoice, DeviceChoice, Job, RunSettings, SetupError, SetupProblem, prepare};
 use tomoscope::recon::{Algorithm, DataProblem, ExperimentProblem, ReconError, SettingsProblem};
 use tomoscope::recon::{SpectrumSettings, StepReport, TotalVariation, TvImages, TvSettings};
 use tomoscope::task::Task;
@@ -172,16 +171,17 @@ fn other_algorithms_and_growing_acquisitions_refuse_experiments() {
     let grid = grid_about_zero([6, 5, 1], [0.4, 0.4, 1.0]).unwrap();
     let (first, own) = (sweep_of_noise(true, 24, 3.7), radicals(24, 0.05, [3.1, 7.3]));
     let (other, others) = other_acquisition(true);
-    let code = |algorithm: AlgorithmChoice, acquisition: Acquisition| {
+    let refusal = |algorithm: AlgorithmChoice, acquisition: Acquisition| {
         let (radicals, experiments) = (own.clone(), vec![experiment(&other, &others)]);
         let settings =
             RunSettings { radicals, experiments, device: DeviceChoice::Cpu, ..RunSettings::new(algorithm, grid.clone()) };
         let job = Job::of(&Study::new("noise", acquisition), settings);
-        prepare(&job, &Task::new()).err().map(|error| error.code())
+        prepare(&job, &Task::new()).err()
     };
-    assert_eq!(code(AlgorithmChoice::TV, Acquisition::complete(first.clone())), None);
-    assert_eq!(code(AlgorithmChoice::TV, Acquisition::growing(first.clone())), Some("setup.experiments"));
-    assert_eq!(code(AlgorithmChoice::FBP, Acquisition::complete(first.clone())), Some("setup.experiments"));
+    let several = Some(SetupError::Settings(SetupProblem::Experiments));
+    assert_eq!(refusal(AlgorithmChoice::TV, Acquisition::complete(first.clone())), None);
+    assert_eq!(refusal(AlgorithmChoice::TV, Acquisition::growing(first.clone())), several.clone());
+    assert_eq!(refusal(AlgorithmChoice::FBP, Acquisition::complete(first.clone())), several);
 }
 
 #[test]

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tomoscope::coded::Coded as _;
 use tomoscope::data::{Psf, PsfAtRadius, TofBins, TubeSampling, TubeSet, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, Subset, TofKernel};
 use tomoscope::plan::{
-    DeviceChoice, PROJECTORS, ProjectorChoice, ProjectorSettings, Rays, System, available_devices, choose_projector,
+    DeviceChoice, PROJECTORS, ProjectorChoice, ProjectorSettings, Rays, SetupError, SetupProblem, System, available_devices,
+    choose_projector,
 };
 use tomoscope::scanner::ScanGeometry;
 use tomoscope::task::Task;
@@ -67,11 +67,11 @@ fn systems(
             Ok(chosen) => Some((format!("{name} on {device:?}"), chosen.system)),
             // Tubes want slices in the middles of the rings and no further model, and there are none of them for some devices.
             Err(_) if name == "tubes" => None,
-            Err(error) if tof.is_some() && error.code() == "projector.unsuitable" => {
+            Err(error) if tof.is_some() && error.is_of_an_unsuitable_projector() => {
                 println!("{name} on {device:?} has no time of flight");
                 None
             }
-            Err(error) if error.code() == "setup.projector" => {
+            Err(SetupError::Settings(SetupProblem::Projector(_))) => {
                 println!("{name} is not on {device:?}");
                 None
             }

@@ -176,9 +176,9 @@ fn an_acquisition_that_is_broken_off_leaves_what_it_had() {
     let run = start(&watcher, &nothing, RoiSet::default(), false);
     watcher.wait_for(0, |event| event.run == run && matches!(event.kind, EventKind::Started(_)));
     drop(feed);
-    assert_eq!(watcher.wait_for_failure(run).code, "setup.no-projections");
+    assert_eq!(watcher.wait_for_failure(run).code, "setup.data");
     let run = start(&watcher, &nothing, RoiSet::default(), false);
-    assert_eq!(watcher.wait_for_failure(run).code, "setup.no-projections");
+    assert_eq!(watcher.wait_for_failure(run).code, "setup.data");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn two_stages_wait_for_the_whole_sweep() {
     };
     let (growing, _feed) = play(&watcher, &sweep, 1.0);
     let run = start(&watcher, growing);
-    assert_eq!(watcher.wait_for_failure(run).code, "setup.whole-sweep");
+    assert_eq!(watcher.wait_for_failure(run).code, "setup.algorithm");
     let run = start(&watcher, Acquisition::complete(sweep.clone()));
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     // Two notices: about resampling, and about the error of the nearest sample.

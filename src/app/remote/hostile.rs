@@ -239,7 +239,7 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
         event(EventKind::Notice(Notice::info("x"))),
         event(EventKind::Deviation(DeviationUpdate { id: image.id, post_filter_fwhm_mm: Some(5.0), volume: None })),
         event(EventKind::Ended(EndReason::Completed)),
-        event(EventKind::Failed(Problem::new("code", "text"))),
+        event(EventKind::Failed(Problem::new("threads", "text"))),
         Notification::Started(1, Box::new(StartedRun::of(STUDY, info, 2))),
         opened(study().map(Data::from)),
         opened(list().map(Data::from)),

@@ -76,8 +76,7 @@ impl VoxelValues<'_> {
 }
 
 /// Failure of drawing a volume.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "render.")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
     /// A side exceeds the limit of the adapter.
     #[error(
@@ -124,7 +123,7 @@ pub enum RenderError {
     },
 }
 
-coded!(RenderError);
+coded!(RenderError = "render");
 
 /// Volumes on the adapter, and their generations.
 #[derive(Default)]

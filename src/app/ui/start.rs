@@ -36,8 +36,7 @@ const DISPLAY_ADVICE: &str =
     if cfg!(target_os = "linux") { "Log in to a desktop, or set DISPLAY or WAYLAND_DISPLAY" } else { "Log in to a desktop" };
 
 /// Cause of a missing window.
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "window.")]
+#[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// No display, or no connection to it.
     #[error("no display to open the window on ({reason}). {DISPLAY_ADVICE}. {HEADLESS}")]
@@ -77,7 +76,7 @@ pub enum StartError {
     },
 }
 
-coded!(StartError);
+coded!(StartError = "window");
 
 /// Returns whether the environment names a display. (Windows and macOS always have one.)
 pub fn has_display() -> bool {

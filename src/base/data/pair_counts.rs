@@ -26,7 +26,7 @@ pub struct PairCountsError {
     pub found: usize,
 }
 
-coded!(PairCountsError = "pairs.wrong-number");
+coded!(PairCountsError = "pairs");
 
 impl PairCounts {
     /// Returns counts of a ring.

@@ -147,8 +147,7 @@ pub struct ResponseMatrix {
 }
 
 /// Reason why numbers are no matrix.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "matrix.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MatrixError {
     /// Counts of another ring.
     #[error("the matrix is that of {scanner}, but the counts are of {counted}")]
@@ -192,7 +191,7 @@ pub enum MatrixError {
     Scale(f32),
 }
 
-coded!(MatrixError);
+coded!(MatrixError = "matrix");
 
 impl ResponseMatrix {
     /// Checks a matrix of a ring.

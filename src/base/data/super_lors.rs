@@ -20,8 +20,7 @@ pub struct SuperLors {
 }
 
 /// Reason for which tubes are not shared.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "super-lors.")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SuperLorError {
     /// A number is 0, or that along the line even.
     #[error("invalid super-LOR size {0}: each number must be at least 1, and the number of samples along the line odd")]
@@ -42,7 +41,7 @@ pub enum SuperLorError {
     },
 }
 
-coded!(SuperLorError);
+coded!(SuperLorError = "super-lors");
 
 /// Deviation of shared tubes from single ones: √(Σ (shared − single)² / Σ single²) over coefficients. For simulated tubes it
 /// includes the noise of the single ones.

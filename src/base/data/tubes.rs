@@ -112,8 +112,7 @@ pub struct SharedTubes {
 }
 
 /// Reason why coefficients are no tubes of response.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "tube-set.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TubeSetError {
     /// A number of samples is even.
     #[error(
@@ -149,7 +148,7 @@ pub enum TubeSetError {
     },
 }
 
-coded!(TubeSetError);
+coded!(TubeSetError = "tube-set");
 
 impl TubeSet {
     /// Tubes from coefficients in storage order.

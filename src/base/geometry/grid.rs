@@ -55,8 +55,7 @@ impl TryFrom<Unchecked> for Grid {
 }
 
 /// Reason for which a grid is invalid.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "grid.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum GridError {
     /// A side is zero or the product is too large.
     #[error("invalid image size {0} × {1} × {2} voxels: each side must be at least 1 and the total at most 2³¹")]
@@ -69,7 +68,7 @@ pub enum GridError {
     Origin(f64, f64, f64),
 }
 
-coded!(GridError);
+coded!(GridError = "grid");
 
 impl Grid {
     /// Returns a checked grid; `origin_mm` is the centre of voxel (0, 0, 0).

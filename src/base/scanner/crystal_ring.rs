@@ -62,7 +62,7 @@ pub struct RingError {
     pub problem: &'static str,
 }
 
-coded!(RingError = "scanner.ring");
+coded!(RingError = "scanner");
 
 /// Largest number of crystals: pairs then have numbers below 2³².
 const MAX_CRYSTALS: usize = 1 << 16;

@@ -21,8 +21,7 @@ pub struct Crystal {
 }
 
 /// Reason for which crystals are no valid scanner.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "detectors.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DetectorsError {
     /// Too few or too many.
     #[error("the scanner {scanner} has {found} crystals; it must have between 2 and 16777216")]
@@ -44,7 +43,7 @@ pub enum DetectorsError {
     },
 }
 
-coded!(DetectorsError);
+coded!(DetectorsError = "detectors");
 
 /// The crystals of a scanner.
 #[derive(Clone, Debug, PartialEq)]

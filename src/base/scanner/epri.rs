@@ -77,8 +77,7 @@ pub struct WeightedDirection {
 }
 
 /// Reason why there is no such scheme.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "epri-directions.")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemeError {
     /// None or too many directions.
     #[error("invalid number of directions {0}; expected 1 to {MAX_DIRECTIONS}")]
@@ -90,7 +89,7 @@ pub enum SchemeError {
     Text(String),
 }
 
-coded!(SchemeError);
+coded!(SchemeError = "epri-directions");
 
 impl Scheme {
     /// Returns the smallest equal-solid-angle scheme of at least this many directions.

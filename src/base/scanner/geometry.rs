@@ -146,8 +146,7 @@ pub struct ScanGeometry {
 }
 
 /// Reason for which a sampling is invalid.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "scanner.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScanGeometryError {
     /// A count is zero.
     #[error("{what} is {found}; it must be at least 1")]
@@ -208,7 +207,7 @@ pub enum ScanGeometryError {
     },
 }
 
-coded!(ScanGeometryError);
+coded!(ScanGeometryError = "scanner");
 
 impl ScanGeometry {
     /// Checks every value; call once after setting the fields.

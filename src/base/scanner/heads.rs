@@ -57,7 +57,7 @@ pub struct HeadsError {
     pub problem: &'static str,
 }
 
-coded!(HeadsError = "scanner.heads");
+coded!(HeadsError = "scanner");
 
 impl HeadPose {
     /// Returns directions of a head, in the plane: from the axis to it, and across it.

@@ -11,7 +11,7 @@ use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::data::{DecayReference, ImageChoice, ImageSeries, Notice, PetScan, SeriesNames, Sourced, Volume};
 use crate::data::{SuvDefinition, suv_factor};
 use crate::geometry::Grid;
-use crate::io::{DicomProblem, IoError, read_images};
+use crate::io::{DicomProblem, read_images};
 
 /// Describes the images of a file.
 pub fn read(path: &Path) -> CliResult<Described> {
@@ -45,8 +45,11 @@ fn described(path: &Path, (series, notices): (ImageSeries, Vec<Notice>)) -> CliR
 /// Describes a DICOM series, or the series of a folder.
 pub fn read_dicom(path: &Path) -> CliResult<Described> {
     let series = match read_images(path, ImageChoice::Number(1)) {
-        Err(IoError::Dicom(_, DicomProblem::SeveralSeries(series))) => series,
-        found => return described(path, found?),
+        Ok(found) => return described(path, found),
+        Err(error) => match error.problem() {
+            Some(DicomProblem::SeveralSeries(series)) => series.clone(),
+            _ => return Err(error.into()),
+        },
     };
     let lines = series.iter().map(|series| ("series", format!("{}: {}", series.file.display(), series.line())));
     let facts = series.iter().map(|series| {

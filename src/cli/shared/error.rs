@@ -23,16 +23,20 @@ pub enum Failure {
     /// A file of a kind that the command does not support.
     Input,
     /// Images on different grids.
+    #[strum(serialize = "input")]
     DifferentGrids,
     /// A stop rule for a region that the ROI file lacks.
+    #[strum(serialize = "input")]
     MissingRegion,
     /// No frame contains an event.
+    #[strum(serialize = "input")]
     NoEvents,
     /// The run was stopped before it had an image.
     NoImage,
     /// Several processes that cannot share the work.
     Processes,
     /// A Slurm array with an ambiguous part.
+    #[strum(serialize = "processes")]
     SlurmArray,
     /// Objects that a DICOM node did not store.
     NotStored,

@@ -24,8 +24,7 @@ impl Kind for Image {}
 impl Kind for Data {}
 
 /// Reason why a back end failed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "device.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BackendError {
     /// Two arrays that belong together differ in length.
     #[error("an array of {found} values was used where {expected} were expected")]
@@ -43,7 +42,7 @@ pub enum BackendError {
     PeerAborted,
 }
 
-coded!(BackendError, Device);
+coded!(BackendError = "device"; Device);
 
 /// Puts an image into the values of a `[z, y, x]` volume.
 type Fill = dyn FnOnce(&mut [f32]) -> Result<(), BackendError> + Send;

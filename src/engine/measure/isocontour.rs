@@ -11,8 +11,7 @@ use crate::data::{ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiMask, 
 use crate::geometry::{Grid, Point};
 
 /// Reason why there is no isocontour.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "isocontour.")]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum NoIsocontour {
     /// No voxel with a number in which the maximum is searched.
     #[error("the region in which the maximum is searched lies outside the image")]
@@ -44,7 +43,7 @@ pub enum NoIsocontour {
     },
 }
 
-coded!(NoIsocontour);
+coded!(NoIsocontour = "isocontour");
 
 /// Returns the isocontour about the largest value in a ball, by a recipe.
 ///

@@ -71,8 +71,7 @@ pub struct Nu4Analysis {
 }
 
 /// Reason for which an image is no image of the phantom.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "nema-nu4.")]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Nu4Error {
     /// Nothing positive.
     #[error("the image has no activity in which a phantom could be found")]
@@ -95,7 +94,7 @@ pub enum Nu4Error {
     },
 }
 
-coded!(Nu4Error);
+coded!(Nu4Error = "nema-nu4");
 
 fn circle([x, y]: [f64; 2], z: f64, diameter_mm: f64) -> Roi {
     Roi::circle("", [x, y, z], 0.5 * diameter_mm, RoiRole::None)

@@ -70,8 +70,7 @@ impl PeakWidth {
 }
 
 /// Reason for which a profile has no reliable width.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, serde::Serialize, serde::Deserialize, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "peak-width.")]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum NoPeakWidth {
     /// A short line, or one that lies outside the image.
     #[error("the profile has {found} voxels; a width needs at least {MIN_POINTS}")]
@@ -133,7 +132,7 @@ pub enum NoPeakWidth {
     },
 }
 
-coded!(NoPeakWidth);
+coded!(NoPeakWidth = "peak-width");
 
 /// Returns the width of the highest peak of a profile whose points lie a voxel apart (`voxel_mm`): interpolated ones between them
 /// would pass for measured ones.

@@ -24,8 +24,7 @@ pub struct CrystalArray {
 }
 
 /// Reason why crystals do not make a head.
-#[derive(Clone, Debug, Error, PartialEq, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "crystal-head.")]
+#[derive(Clone, Debug, Error, PartialEq)]
 pub enum HeadError {
     /// No crystals, or too many for an index of 16 bits.
     #[error("a head has 1 to 32767 crystals each way, not {0} × {1}")]
@@ -51,11 +50,10 @@ pub enum HeadError {
     Readout(#[from] ReadoutError),
 }
 
-coded!(HeadError, Readout);
+coded!(HeadError = "crystal-head"; Readout);
 
 /// Reason for which detectors are not simulated.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "detector.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DetectorError {
     /// A material that is not known.
     #[error(transparent)]
@@ -65,7 +63,7 @@ pub enum DetectorError {
     Head(#[from] HeadError),
 }
 
-coded!(DetectorError, Material, Head);
+coded!(DetectorError = "detector"; Material, Head);
 
 /// A detector head: crystals and how they are read out.
 #[derive(Clone, Debug)]

@@ -75,7 +75,7 @@ pub struct MaterialError {
     known: String,
 }
 
-coded!(MaterialError = "material.unknown");
+coded!(MaterialError = "material");
 
 /// Fineness of the table that a photon looks its coefficients up in.
 pub const STEPS_PER_KEV: f64 = 4.0;

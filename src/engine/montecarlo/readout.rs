@@ -32,8 +32,7 @@ pub struct Readout {
 }
 
 /// Reason for which a readout is invalid.
-#[derive(Clone, Debug, Error, PartialEq, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "readout.")]
+#[derive(Clone, Debug, Error, PartialEq)]
 pub enum ReadoutError {
     /// The energy resolution.
     #[error("the energy resolution is a share of 511 keV from 0 to below 1, not {0}")]
@@ -43,7 +42,7 @@ pub enum ReadoutError {
     Window(f64, f64),
 }
 
-coded!(ReadoutError);
+coded!(ReadoutError = "readout");
 
 impl Readout {
     pub(super) fn check(&self) -> Result<(), ReadoutError> {

@@ -40,8 +40,7 @@ pub enum Amount {
 }
 
 /// Reason why there are no tubes.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "tubes.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TubesError {
     /// The scanner has no heads.
     #[error("{0} has no rotating heads; tubes are made for those (vrpet, vrpet-2010)")]
@@ -66,7 +65,7 @@ pub enum TubesError {
     Device(PassedOn),
 }
 
-coded!(TubesError, Coincidences, Tubes, SuperLors, Stopped, Device);
+coded!(TubesError = "tubes"; Coincidences, Tubes, SuperLors, Stopped, Device);
 
 impl From<HistoryError> for TubesError {
     fn from(error: HistoryError) -> Self {

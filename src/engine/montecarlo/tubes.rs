@@ -71,8 +71,7 @@ pub trait HistorySimulator {
 }
 
 /// Reason why histories were not followed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "photons.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum HistoryError {
     /// Stopped.
     #[error(transparent)]
@@ -87,7 +86,7 @@ pub enum HistoryError {
     TallyFull,
 }
 
-coded!(HistoryError, Stopped, Device);
+coded!(HistoryError = "photons"; Stopped, Device);
 
 /// All threads of the processor.
 pub struct AllThreads;

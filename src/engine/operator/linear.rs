@@ -81,8 +81,7 @@ fn not_an_accumulation(text: &str) -> String {
 }
 
 /// Reason why an operator could not be applied.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "projector.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OperatorError {
     /// The work was stopped.
     #[error(transparent)]
@@ -108,7 +107,7 @@ pub enum OperatorError {
     Unsuitable(#[from] Misfit),
 }
 
-coded!(OperatorError, Stopped, Backend);
+coded!(OperatorError = "projector"; Stopped, Backend);
 
 /// Measured data of a subset.
 pub struct Measured<'a, B: Backend> {

@@ -13,8 +13,7 @@ use crate::scanner::ScanGeometry;
 const BONE: Material = Material { activity: 0.0, mu_per_mm: 0.0172 };
 
 /// Reason why there is no such phantom.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "phantom.")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PhantomError {
     /// The name is not in the catalogue.
     #[error("there is no phantom '{name}'; known are {known}")]
@@ -42,7 +41,7 @@ pub enum PhantomError {
     },
 }
 
-coded!(PhantomError);
+coded!(PhantomError = "phantom");
 
 /// Makes a phantom in its usual size for a scanner.
 type Make = fn(PhantomInfo, &ScanGeometry) -> Draft;

@@ -80,8 +80,7 @@ impl Default for SimulationOptions {
 }
 
 /// Reason why a scan could not be simulated.
-#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "simulation.")]
+#[derive(Debug, PartialEq, thiserror::Error)]
 pub enum SimulationError {
     /// The counts are not a positive number.
     #[error("invalid number of counts {0}; expected a positive number")]
@@ -117,7 +116,7 @@ pub enum SimulationError {
     Stopped(#[from] Stopped),
 }
 
-coded!(SimulationError, Grid, Geometry, Detectors, Data, Corrections, Stopped);
+coded!(SimulationError = "simulation"; Grid, Geometry, Detectors, Data, Corrections, Stopped);
 
 /// Simulates a scan: exact line integrals of every bin, scaled to the counts asked for, with noise. The study carries
 /// the truth, the phantom's ROIs and the corrections that it needs. `task` counts transaxial LORs, each of them twice.

@@ -16,8 +16,7 @@ use crate::task::Stopped;
 use crate::text::bytes;
 
 /// Reason why a run cannot begin.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
-#[strum(serialize_all = "kebab-case", prefix = "setup.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SetupError {
     /// The algorithm refuses the data or the settings, or was stopped.
     #[error(transparent)]
@@ -60,7 +59,7 @@ pub enum SetupError {
     },
 }
 
-coded!(SetupError, Recon, Grid, Settings, Matrix, Ring, Photons, Tubes);
+coded!(SetupError = "setup.memory"; Recon, Grid, Settings, Matrix, Ring, Photons, Tubes);
 
 impl From<OperatorError> for SetupError {
     fn from(error: OperatorError) -> Self {
@@ -112,6 +111,11 @@ impl SetupError {
         self
     }
 
+    /// Returns true if the projector does not suit the geometry, the image or the time of flight.
+    pub fn is_of_an_unsuitable_projector(&self) -> bool {
+        matches!(self, SetupError::Recon(ReconError::Operator(OperatorError::Unsuitable(_))))
+    }
+
     /// Returns true if the error is the GPU's, so that the processor may succeed.
     pub(super) fn is_of_a_gpu(&self) -> bool {
         match self {
@@ -155,7 +159,7 @@ impl Coded for CtError {
 }
 
 /// Reason why a file gives no attenuation.
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[derive(Debug, thiserror::Error)]
 pub enum AttenuationError {
     /// The file is not readable.
     #[error(transparent)]
@@ -171,11 +175,10 @@ pub enum AttenuationError {
     Data(#[from] MichelogramError),
 }
 
-coded!(AttenuationError, Io, Ct, Setup, Data);
+coded!(AttenuationError; Io, Ct, Setup, Data);
 
 /// Reason for which list-mode data are not usable.
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "list-mode.")]
+#[derive(Debug, thiserror::Error)]
 pub enum ListError {
     /// The list-mode file is not readable.
     #[error(transparent)]
@@ -250,4 +253,4 @@ pub enum ListError {
     Stopped(#[from] Stopped),
 }
 
-coded!(ListError, Io, Geometry, Grid, Attenuation, Stopped);
+coded!(ListError = "list-mode"; Io, Geometry, Grid, Attenuation, Stopped);

@@ -18,7 +18,7 @@ use crate::recon::{SweepModel, TvSettings};
 use crate::task::Task;
 
 /// Failed draw of the noise.
-#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
+#[derive(Debug, PartialEq, thiserror::Error)]
 pub enum OxygenDrawError {
     /// A reconstruction that failed or was stopped.
     #[error(transparent)]
@@ -28,7 +28,7 @@ pub enum OxygenDrawError {
     Fit(#[from] OximetryError),
 }
 
-coded!(OxygenDrawError, Reconstruction, Fit);
+coded!(OxygenDrawError; Reconstruction, Fit);
 
 /// Image of one acquisition.
 pub struct SingleImage {

@@ -8,8 +8,7 @@ use crate::plan::algorithms::parameters::ParameterProblem;
 use crate::text::{bytes, counted, either};
 
 /// Reason why settings do not go together, or do not suit the data.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
-#[strum(serialize_all = "kebab-case", prefix = "setup.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SetupProblem {
     // Devices.
     /// Requested GPUs that are not usable.
@@ -325,7 +324,17 @@ pub enum SetupProblem {
     Spanned,
 }
 
-coded!(SetupProblem);
+coded!(
+    SetupProblem = "setup.settings",
+    "setup.device": Device Lacks OneGpu OneProcess TwoStageGpu,
+    "setup.image": ImageSize SmallVoxels EmptyFieldOfView Kappa Mask StartImage NumSlices FlatImage,
+    "setup.algorithm": Algorithm Parameter PaperKernel TwoStageSlice PositiveRecovery WholeSweep Experiments,
+    "setup.subsets": Iterations Subsets DeviceSubsets,
+    "setup.error-bars": Replicates NoReplicates UnknownDuration LongerScan,
+    "setup.projector": Projector ProjectorMisfit NoProjector Spanned NoHeads,
+    "setup.data": NoProjections NoImage,
+    "setup.matrix": NoRing MatrixBasis Cubes LargeMatrix NoDecayCounted FewElements
+);
 
 /// Returns the remedy for an algorithm without error bars.
 fn instead(suitable: &[&'static str]) -> String {

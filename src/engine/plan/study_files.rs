@@ -38,8 +38,7 @@ pub enum StudyFiles {
 }
 
 /// Cause of a study that could not be read.
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "study.")]
+#[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// A file could not be read, or a correction has another sampling than the data.
     #[error(transparent)]
@@ -74,7 +73,7 @@ pub enum StudyError {
     },
 }
 
-coded!(StudyError, Io, List, Attenuation);
+coded!(StudyError = "study"; Io, List, Attenuation);
 
 /// Returns the kind of the data in a file or folder; `None` of a file without any.
 pub fn data_kind_of(path: &Path) -> Option<DataKind> {

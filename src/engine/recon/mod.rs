@@ -120,8 +120,7 @@ pub struct Estimate {
 }
 
 /// Reason of the failure of a reconstruction.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "reconstruction.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ReconError {
     /// The operator failed or was stopped.
     #[error(transparent)]
@@ -151,7 +150,7 @@ pub enum ReconError {
     Panicked,
 }
 
-coded!(ReconError, Operator, Setup);
+coded!(ReconError = "reconstruction"; Operator, Setup);
 
 impl From<BackendError> for ReconError {
     fn from(error: BackendError) -> Self {

@@ -21,8 +21,7 @@ pub struct Bed<'a> {
 }
 
 /// Reason of the refusal to stitch beds.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "stitch.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StitchError {
     /// There are none.
     #[error("there is no bed to stitch")]
@@ -35,7 +34,7 @@ pub enum StitchError {
     Grid(#[from] GridError),
 }
 
-coded!(StitchError, Grid);
+coded!(StitchError = "stitch"; Grid);
 
 /// Returns the image of all beds, from the lowest end to the highest; 0 where no bed sees. `reach_mm` is how far the scanner sees
 /// from its middle along the axis. Between the slices of a bed its image is interpolated linearly.

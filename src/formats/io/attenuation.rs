@@ -2,11 +2,16 @@
 
 use std::path::Path;
 
+use crate::coded::coded;
+use crate::data::NotFinite;
 use crate::data::{AttenuationMap, MuUnit, Notice, Unit};
 use crate::io::by_content::read_volume;
-use crate::io::error::{IoError, MAX_PER_CM, Unsupported};
+use crate::io::error::IoError;
 use crate::io::notice;
 use crate::text::counted;
+
+/// Largest coefficient of attenuation that is read, 1/cm: lead has 1.8.
+const MAX_PER_CM: f32 = 5.0;
 
 /// Without a unit, a map whose largest value is above this is in 1/cm: water has 0.096.
 const LEAST_PER_CM: f32 = 0.06;
@@ -23,16 +28,16 @@ const MM_PER_CM: f32 = 10.0;
 /// It is no image, an image of something else, holds what no attenuation is, or could be in either unit.
 pub fn read_attenuation(path: &Path, unit: Option<MuUnit>) -> Result<(AttenuationMap, Vec<Notice>), IoError> {
     let (mut volume, mut notices) = read_volume(path)?;
-    let refuse = |problem: Unsupported| Err(IoError::unsupported(path, problem));
+    let refuse = |problem: AttenuationProblem| Err(IoError::unsupported(path, problem));
     if !matches!(volume.unit, Unit::PerCm | Unit::Unknown) {
-        return refuse(Unsupported::AttenuationUnit(volume.unit.label()));
+        return refuse(AttenuationProblem::Unit(volume.unit.label()));
     }
     if let Some(values) = volume.not_finite() {
-        return refuse(Unsupported::AttenuationNotFinite(values));
+        return refuse(AttenuationProblem::NotFinite(values));
     }
     let (low, high) = volume.range();
     if low < LEAST || high > MAX_PER_CM {
-        return refuse(Unsupported::AttenuationRange([low, high]));
+        return refuse(AttenuationProblem::Range([low, high]));
     }
     let of_file = (volume.unit == Unit::PerCm).then_some(MuUnit::PerCm);
     let unit = match unit.or(of_file) {
@@ -43,7 +48,7 @@ pub fn read_attenuation(path: &Path, unit: Option<MuUnit>) -> Result<(Attenuatio
             notices.push(notice::info(path, text));
             MuUnit::PerMm
         }
-        None => return refuse(Unsupported::AttenuationAmbiguous(high)),
+        None => return refuse(AttenuationProblem::Ambiguous(high)),
     };
     if high == 0.0 {
         notices.push(notice::info(path, "all its values are 0: nothing attenuates"));
@@ -58,6 +63,30 @@ pub fn read_attenuation(path: &Path, unit: Option<MuUnit>) -> Result<(Attenuatio
     volume.unit = Unit::Unknown;
     Ok((AttenuationMap { file: path.to_owned(), per_mm: volume, ct: None }, notices))
 }
+
+/// A problem of a map of attenuation.
+#[derive(Debug, PartialEq, thiserror::Error)]
+enum AttenuationProblem {
+    /// A map of attenuation with another unit.
+    #[error("its values are in {0}; a map of attenuation holds linear attenuation coefficients, 1/cm")]
+    Unit(&'static str),
+    /// A map of attenuation with voxels that are not finite.
+    #[error(transparent)]
+    NotFinite(NotFinite),
+    /// A map of attenuation, by its smallest and largest values, that attenuation does not have.
+    #[error(
+        "its values go from {} to {}; a map of attenuation holds linear attenuation coefficients at 511 keV, from 0 to \
+         {MAX_PER_CM} per cm (water has 0.096): Hounsfield units are converted by tomoscope mu-map, or by --ct", .0[0], .0[1]
+    )]
+    Range([f32; 2]),
+    /// A map whose largest value suits 1/cm and 1/mm.
+    #[error(
+        "its largest value is {0}, which can be per cm or per mm (water has 0.096 or 0.0096); give its unit (--mu-unit per-cm or per-mm)"
+    )]
+    Ambiguous(f32),
+}
+
+coded!(AttenuationProblem = "io.unsupported.attenuation");
 
 #[cfg(test)]
 mod tests {
@@ -86,10 +115,8 @@ mod tests {
         assert!((map.per_mm.as_slice()[7] - 0.0096).abs() < 1e-9 && notices[0].text.contains("1/mm"), "{notices:?}");
         let (map, notices) = read(Unit::PerCm, 0.0096).unwrap();
         assert!((map.per_mm.as_slice()[7] - 0.00096).abs() < 1e-9 && notices.is_empty(), "{notices:?}");
-        assert!(matches!(
-            read(Unit::Unknown, 0.04).unwrap_err(),
-            IoError::Unsupported(_, Unsupported::AttenuationAmbiguous(0.04))
-        ));
+        let error = read(Unit::Unknown, 0.04).unwrap_err();
+        assert_eq!(error.problem(), Some(&AttenuationProblem::Ambiguous(0.04)));
         let given = read_attenuation(&path, Some(MuUnit::PerMm)).unwrap().0;
         assert!((given.per_mm.as_slice()[7] - 0.04).abs() < 1e-9);
         let (map, notices) = read(Unit::Unknown, -0.005).unwrap();
@@ -98,13 +125,14 @@ mod tests {
             "{notices:?}"
         );
         for (unit, value, expected) in [
-            (Unit::BqPerMl, 0.096, Unsupported::AttenuationUnit("Bq/mL")),
-            (Unit::Unknown, 1000.0, Unsupported::AttenuationRange([0.0, 1000.0])),
-            (Unit::Unknown, -0.1, Unsupported::AttenuationRange([-0.1, 0.0])),
-            (Unit::Unknown, f32::NAN, Unsupported::AttenuationNotFinite(NotFinite { num: 1, num_voxels: 60 })),
+            (Unit::BqPerMl, 0.096, AttenuationProblem::Unit("Bq/mL")),
+            (Unit::Unknown, 1000.0, AttenuationProblem::Range([0.0, 1000.0])),
+            (Unit::Unknown, -0.1, AttenuationProblem::Range([-0.1, 0.0])),
+            (Unit::Unknown, f32::NAN, AttenuationProblem::NotFinite(NotFinite { num: 1, num_voxels: 60 })),
         ] {
             let error = read(unit, value).unwrap_err();
-            assert!(matches!(&error, IoError::Unsupported(found, problem) if *found == path && *problem == expected), "{error}");
+            assert!(matches!(&error, IoError::Unsupported(found, _) if *found == path), "{error}");
+            assert_eq!(error.problem(), Some(&expected));
         }
     }
 }

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::data::{ImageChoice, ImageSeries, ImageSpace, Michelogram, Notice, PetImage, Roi, Unit, Volume};
-use crate::io::error::{DicomProblem, IoError, Unsupported};
+use crate::io::error::IoError;
 use crate::io::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, unsupported_format};
+use crate::io::image_problem::ImageProblem;
 use crate::io::images::description::ImageDescription;
+use crate::io::images::dicom::DicomProblem;
 use crate::io::images::dicom::{self, SeriesContext};
 use crate::io::list_mode::{EventReader, ListOptions};
 use crate::io::own::rois;
@@ -79,7 +81,7 @@ pub fn open_list_mode(path: &Path, options: &ListOptions) -> Result<Box<dyn Even
 pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
     match Format::of_file(path).map(|format| &format.reader) {
         Some(Reader::Image(read)) => read(path, choice),
-        _ if dicom::is_segmentation(path) => Err(IoError::Dicom(path.to_owned(), DicomProblem::Segmentation)),
+        _ if dicom::is_segmentation(path) => Err(IoError::unsupported(path, DicomProblem::Segmentation)),
         _ => Err(unsupported_format(path, Content::Image, Access::Read)),
     }
 }
@@ -93,7 +95,7 @@ pub fn read_regions(path: &Path, image: Option<&ImageSpace>) -> Result<(Vec<Roi>
         (Some(FileKind::DicomSegmentation | FileKind::DicomSeries), Some(image)) => {
             dicom::read_segmentation(path)?.regions(image)
         }
-        (Some(FileKind::DicomSegmentation), None) => Err(IoError::Dicom(path.to_owned(), DicomProblem::Segmentation)),
+        (Some(FileKind::DicomSegmentation), None) => Err(IoError::unsupported(path, DicomProblem::Segmentation)),
         _ => Ok((rois::read_rois(path)?, Vec::new())),
     }
 }
@@ -105,7 +107,7 @@ pub fn read_regions(path: &Path, image: Option<&ImageSpace>) -> Result<(Vec<Roi>
 pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let (series, notices) = read_images(path, ImageChoice::Only)?;
     if series.placement.is_some() {
-        return Err(IoError::unsupported(path, Unsupported::Oblique));
+        return Err(IoError::unsupported(path, ImageProblem::Oblique));
     }
     let image = series.images.into_iter().next();
     let image = image.ok_or_else(|| unsupported_format(path, Content::Image, Access::Read))?;
@@ -140,7 +142,7 @@ pub fn write_described_volume(
 ) -> Result<(), IoError> {
     let has_directions = matches!(FileKind::of(path), Some(FileKind::NiftiImage | FileKind::DicomSeries));
     if context.placement.is_some() && !has_directions {
-        return Err(IoError::unsupported(path, Unsupported::ObliqueFormat));
+        return Err(IoError::unsupported(path, ImageProblem::ObliqueFormat));
     }
     match Format::of(path).map(|format| &format.writer) {
         Some(Writer::Image(write)) => write(path, volume, description, context),

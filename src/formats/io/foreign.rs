@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::error::{IoError, Unsupported};
+use crate::coded::coded;
+use crate::io::error::IoError;
 
 /// Endings of the files of a program, the name of the files, and the remedy.
 const FOREIGN: [(&[&str], &str, &str); 5] = [
@@ -29,5 +30,12 @@ const FOREIGN: [(&[&str], &str, &str); 5] = [
 pub fn foreign(path: &Path) -> Option<IoError> {
     let ending = path.extension()?.to_str()?.to_lowercase();
     let (_, what, remedy) = FOREIGN.iter().find(|(endings, ..)| endings.contains(&ending.as_str()))?;
-    Some(IoError::unsupported(path, Unsupported::Foreign(what, remedy)))
+    Some(IoError::unsupported(path, Foreign(what, remedy)))
 }
+
+/// A file of another program, and how to export its data.
+#[derive(Debug, thiserror::Error)]
+#[error("it is {0}, and is not read; {1}")]
+struct Foreign(&'static str, &'static str);
+
+coded!(Foreign = "io.unsupported.foreign");

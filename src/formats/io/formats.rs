@@ -4,11 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, ScanFacts, Study, Sweep, Volume};
+use crate::io::epri::problem::SweepProblem;
 use crate::io::epri::records::ReadHeader;
 use crate::io::epri::reference_reader::ReferenceReader;
 use crate::io::epri::{bes3t, numpy_sweep, saved_sweep};
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
 use crate::io::foreign::foreign;
+use crate::io::image_problem::ImageProblem;
 use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, SeriesContext};
 use crate::io::images::{nifti, numpy_image};
@@ -527,7 +529,7 @@ fn is_of_a_file(path: &Path) -> bool {
 /// Reads an image of a format with one image per file.
 fn one_image(path: &Path, choice: ImageChoice, read: fn(&Path) -> Noticed<Volume>) -> Noticed<ImageSeries> {
     match choice {
-        ImageChoice::Number(number) if number != 1 => Err(IoError::unsupported(path, Unsupported::NoSuchImage(number, 1))),
+        ImageChoice::Number(number) if number != 1 => Err(IoError::unsupported(path, ImageProblem::NoSuchImage(number, 1))),
         _ => read(path).map(|(volume, notices)| (ImageSeries::single(volume), notices)),
     }
 }
@@ -535,7 +537,7 @@ fn one_image(path: &Path, choice: ImageChoice, read: fn(&Path) -> Noticed<Volume
 /// Refuses a phase for an acquisition of real values.
 fn without_phase(path: &Path, study: Study<Sweep>, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
     match phase {
-        Some(degrees) => Err(IoError::unsupported(path, Unsupported::NotComplex(degrees))),
+        Some(degrees) => Err(IoError::unsupported(path, SweepProblem::NotComplex(degrees))),
         None => Ok(study),
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! ```text
 //! row 1: error notice
-//! row 2: bytes foreign
+//! row 2: bytes foreign image_problem
 //! row 3: own
 //! row 4: epri images sinograms
 //! row 5: list_mode
@@ -29,6 +29,7 @@ mod error;
 mod files;
 mod foreign;
 pub mod formats;
+mod image_problem;
 mod images;
 pub mod list_mode;
 mod notice;
@@ -49,13 +50,12 @@ pub use companions::{
     store_calibration,
 };
 pub use epri::follow::{SweepFollower, SweepUpdate};
-pub use error::{
-    DicomProblem, EventProblem, Excess, FormProblem, IoError, Mismatch, PetsirdProblem, RegionProblem, RoiProblem, Unsupported,
-};
+pub use error::{Excess, IoError, Mismatch, Refusal};
 pub use files::{before_ending, files_read, files_written, header_of, identity};
 pub use foreign::foreign;
 pub use formats::FileKind;
 pub use images::description::{ImageDescription, filter_width};
+pub use images::dicom::DicomProblem;
 pub use images::film::FilmWriter;
 pub use images::png::{Picture, write_png};
 pub use images::{dicom, nifti, numpy_image};

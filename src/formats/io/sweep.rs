@@ -6,10 +6,11 @@ use crate::data::{Notice, ReferenceSpectrum, Study, Sweep, SweepKind};
 use crate::io::bytes::regular_file_len;
 use crate::io::epri::follow::SweepFollower;
 use crate::io::epri::plausibility;
+use crate::io::epri::problem::SweepProblem;
 use crate::io::epri::records::num_measured;
 use crate::io::epri::reference_reader::ReferenceReader;
 use crate::io::epri::saved_sweep;
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
 use crate::io::formats::{Access, Content, FileKind, Format, Reader, unsupported_format};
 
 /// Reads an acquisition. Continuous-wave projections get the reference spectrum of `reference`, or the one in their folder
@@ -74,7 +75,7 @@ pub fn follow_sweep<'a>(
         Some(Reader::Sweep(reader)) => reader.header,
         _ => None,
     };
-    let read_header = followed.ok_or_else(|| IoError::unsupported(path, Unsupported::NotFollowed))?;
+    let read_header = followed.ok_or_else(|| IoError::unsupported(path, SweepProblem::NotFollowed))?;
     let (mut study, follower) = SweepFollower::new(path, read_header)?;
     attach_reference(&mut study, path, reference.into())?;
     Ok((study, follower))
@@ -86,7 +87,7 @@ fn remove_unmeasured(study: &mut Study<Sweep>, path: &Path) -> Result<(), IoErro
     let num_measured = num_measured(&study.measured.projections);
     match num_available - num_measured {
         0 => {}
-        _ if num_measured == 0 => return Err(IoError::unsupported(path, Unsupported::AllZero(num_available))),
+        _ if num_measured == 0 => return Err(IoError::unsupported(path, SweepProblem::AllZero(num_available))),
         1 => study.notices.push(Notice::warning(format!(
             "The last of {num_available} projections is zero, so it was not measured yet: it is left out, and the image is of the others"
         ))),

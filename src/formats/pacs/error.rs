@@ -6,8 +6,7 @@ use super::node::Node;
 use crate::coded::coded;
 
 /// Failure of a transfer as a whole.
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "pacs.")]
+#[derive(Debug, thiserror::Error)]
 pub enum PacsError {
     /// A file that does not open or read.
     #[error("{}: not read: {source}", path.display())]
@@ -37,4 +36,4 @@ pub enum PacsError {
     Refused(Node, String),
 }
 
-coded!(PacsError);
+coded!(PacsError = "pacs");

@@ -13,8 +13,7 @@ use crate::plan::{PhotonScanError, SetupError, StudyError};
 use crate::recon::{ReconError, StitchError};
 
 /// An error of a reproduction.
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "reproduce.")]
+#[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
     /// A reconstruction failed to start.
     #[error(transparent)]
@@ -88,7 +87,7 @@ pub enum ReproduceError {
     Threads(String),
 }
 
-coded!(ReproduceError, Setup, Recon, Simulation, Sweep, Phantom, Grid, Io, Stitch, PhotonScan, Tubes, Ring, Study);
+coded!(ReproduceError = "reproduce"; Setup, Recon, Simulation, Sweep, Phantom, Grid, Io, Stitch, PhotonScan, Tubes, Ring, Study);
 
 impl From<OperatorError> for ReproduceError {
     fn from(error: OperatorError) -> Self {

@@ -312,7 +312,7 @@ impl Client {
             self.is_over = true;
             // Nothing of a run on the server arrives any more.
             if let Some(run) = self.jobs.keys().next_back() {
-                let kind = EventKind::Failed(Problem::new("remote.lost", reason));
+                let kind = EventKind::Failed(Problem::new("remote", reason));
                 let _ = self.channels.events.send(Event { run: *run, kind });
             }
         } else if let Some(delay) = RETRY_DELAYS.get(self.num_attempts) {

@@ -32,7 +32,7 @@ impl Client {
                     Request::Start { run, study, settings, rois: Rois::from(&rois), paused }
                 }
                 Err(reason) => {
-                    let kind = EventKind::Failed(Problem::new("remote.refused", reason));
+                    let kind = EventKind::Failed(Problem::new("remote", reason));
                     let _ = self.channels.events.send(Event { run, kind });
                     (self.wake)();
                     // The previous run ends, as after the refusal of a solver.

@@ -11,8 +11,7 @@ pub const NAME: &str = "tomoscope wire";
 pub const MAX_MESSAGE: u32 = 256 << 20;
 
 /// Reason for the end of a connection.
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "remote.")]
+#[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     /// The other end closed the connection between two messages.
     #[error("the connection was closed by the other end")]
@@ -33,7 +32,6 @@ pub enum RemoteError {
     },
     /// Invalid message.
     #[error("protocol error of the remote program: {0}")]
-    #[strum(serialize = "no-message")]
     Invalid(String),
     /// The other end is another program.
     #[error(
@@ -56,7 +54,7 @@ pub enum RemoteError {
     Refused(String),
 }
 
-coded!(RemoteError);
+coded!(RemoteError = "remote");
 
 impl RemoteError {
     /// Returns the error of an invalid message.

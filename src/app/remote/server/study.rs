@@ -62,7 +62,7 @@ impl ServerSession {
         let Some(data) = self.studies.used(study) else {
             self.session.send(Control::Cancel);
             let reason = format!("study {study} is not open on the server (any more): open it again");
-            let kind = EventKind::Failed(Problem::new("remote.no-study", reason));
+            let kind = EventKind::Failed(Problem::new("remote", reason));
             return self.notify(Notification::Event(Event { run, kind }));
         };
         let job =

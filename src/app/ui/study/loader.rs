@@ -40,9 +40,9 @@ impl From<&str> for LoadFailure {
 
 impl From<IoError> for LoadFailure {
     fn from(error: IoError) -> Self {
-        match error {
-            IoError::Dicom(_, DicomProblem::SeveralSeries(series)) => Self::Series(series),
-            error => Self::Text(error.to_string()),
+        match error.problem() {
+            Some(DicomProblem::SeveralSeries(series)) => Self::Series(series.clone()),
+            _ => Self::Text(error.to_string()),
         }
     }
 }

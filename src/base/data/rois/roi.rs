@@ -111,8 +111,7 @@ impl Roi {
 }
 
 /// Reason for which a number is not the true ratio of a hot ROI's activity to the background's.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "activity-ratio.")]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ActivityRatioError {
     /// Zero, negative, or not a number.
     #[error(
@@ -126,7 +125,7 @@ pub enum ActivityRatioError {
     NoContrast,
 }
 
-coded!(ActivityRatioError);
+coded!(ActivityRatioError = "activity-ratio");
 
 /// Returns a true ratio of activities, if it can be one.
 ///

@@ -60,8 +60,7 @@ impl Display for TofBackground {
 }
 
 /// Reason why corrections do not fit the counts.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "corrections.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CountsError {
     /// A correction has another sampling than the data.
     #[error("the {which} sinogram has {found} but the measured data has {expected}; both must be sampled alike")]
@@ -108,7 +107,7 @@ fn tof_text(bins: Option<&TofBins>) -> String {
     }
 }
 
-coded!(CountsError);
+coded!(CountsError = "corrections");
 
 impl Counts {
     /// Returns counts without corrections.

@@ -37,8 +37,7 @@ pub struct Michelogram {
 }
 
 /// Reason why data is not a michelogram.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "sinogram.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MichelogramError {
     /// The number of values is not the number of bins.
     #[error("the geometry has {expected} bins but {found} values were given")]
@@ -50,7 +49,7 @@ pub enum MichelogramError {
     },
 }
 
-coded!(MichelogramError);
+coded!(MichelogramError = "sinogram");
 
 /// Returns the first value that is negative or not a finite number, and its index.
 fn first_unusable(values: &[f32]) -> Option<(usize, f32)> {

@@ -31,8 +31,7 @@ use crate::coded::coded;
 use crate::data::Unit;
 
 /// Reason why no lesions are measured.
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "lesions.")]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoLesions {
     /// PERCIST of an image in another unit than uptake values by lean body mass.
     #[error("the threshold of PERCIST needs uptake values by lean body mass (SUL); the values are in {}", .0.label())]
@@ -54,4 +53,4 @@ pub enum NoLesions {
     Stopped,
 }
 
-coded!(NoLesions);
+coded!(NoLesions = "lesions");

@@ -31,8 +31,7 @@ use crate::coded::coded;
 use crate::data::Volume;
 
 /// Reason for which an image is no image of the body phantom.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "nema.")]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum NemaError {
     /// Nothing positive, or nothing finite.
     #[error("the image has no activity in which a phantom could be found")]
@@ -100,7 +99,7 @@ pub enum NemaError {
     },
 }
 
-coded!(NemaError);
+coded!(NemaError = "nema");
 
 /// Returns the body phantom in an image; values of `known` stay.
 ///

@@ -5,8 +5,7 @@ use crate::data::RelaxationRate;
 use crate::task::Stopped;
 
 /// Images or times that give no map of oxygen.
-#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "oximetry.")]
+#[derive(Debug, PartialEq, thiserror::Error)]
 pub enum OximetryError {
     /// Another number of images than of times.
     #[error("{num_images} images for {num_times} times; give one image for each time, in the same order")]
@@ -57,4 +56,4 @@ pub enum OximetryError {
     Device(PassedOn),
 }
 
-coded!(OximetryError, Stopped, Device);
+coded!(OximetryError = "oximetry"; Stopped, Device);

@@ -4,8 +4,7 @@ use crate::coded::coded;
 use crate::task::Stopped;
 
 /// Images that give no map of lines.
-#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "spectrum.")]
+#[derive(Debug, PartialEq, thiserror::Error)]
 pub enum SpectrumError {
     /// Fewer samples than a fit needs.
     #[error("{found} samples of a spectrum for a line with {needed} parameters; expected at least {}", .needed + 1)]
@@ -23,4 +22,4 @@ pub enum SpectrumError {
     Stopped(#[from] Stopped),
 }
 
-coded!(SpectrumError, Stopped);
+coded!(SpectrumError = "spectrum"; Stopped);

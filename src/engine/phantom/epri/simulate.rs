@@ -89,8 +89,7 @@ impl SweepOptions {
 }
 
 /// Reason why a sweep could not be simulated.
-#[derive(Debug, PartialEq, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "epri-simulation.")]
+#[derive(Debug, PartialEq, thiserror::Error)]
 pub enum SweepError {
     /// Too few or too many samples.
     #[error("invalid number of samples {0}; expected 3 to {MAX_POINTS}")]
@@ -106,7 +105,7 @@ pub enum SweepError {
     Stopped(#[from] Stopped),
 }
 
-coded!(SweepError, Stopped);
+coded!(SweepError = "epri-simulation"; Stopped);
 
 /// Simulates a pulse sweep, in two dimensions of the section z = 0. It carries the phantom's ROIs, and the truth if a grid is given.
 /// `task` counts projections.

@@ -234,7 +234,6 @@ pub(in crate::plan) fn check_field_of_view(grid: &Grid, radius_mm: f64) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coded::Coded as _;
     use crate::data::TofBins;
     use crate::operator::TofKernel;
     use crate::plan::device::choice::DeviceChoice;
@@ -269,7 +268,7 @@ mod tests {
         // So thin that the planes would lie too many slices apart.
         assert_eq!(choose(0.1, ProjectorChoice::Auto), Ok(("per-lor", 1)));
         let refusal = choose(0.1, ProjectorChoice::AXIAL_RUNS).unwrap_err();
-        assert_eq!(refusal.code(), "projector.unsuitable");
+        assert!(refusal.is_of_an_unsuitable_projector(), "{refusal}");
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::prepared::{Prepared, check_start_images, coarse_for_tof, gradients_notice, of_group, race_warning, within_memory};
-use crate::coded::Coded as _;
 use crate::data::Counts;
 use crate::operator::{Accumulation, OperatorError, Subset};
 use crate::plan::device::choice::DeviceChoice;
@@ -59,7 +58,7 @@ fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> 
     let projector_settings = settings.of_projector(device, bins);
     let chosen = match choose_team(counts.geometry(), &projector_settings) {
         // The processor has all that there is for time-of-flight bins.
-        Err(error) if device == DeviceChoice::Auto && bins.is_some() && error.code() == "projector.unsuitable" => {
+        Err(error) if device == DeviceChoice::Auto && bins.is_some() && error.is_of_an_unsuitable_projector() => {
             choose_team(counts.geometry(), &ProjectorSettings { device: DeviceChoice::Cpu, ..projector_settings })?
         }
         chosen => chosen?,

@@ -15,8 +15,7 @@ use crate::scanner::{CrystalRing, Scanner};
 use crate::task::{Stopped, Task};
 
 /// Reason why a scan could not be simulated.
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", prefix = "photon-scan.")]
+#[derive(Debug, thiserror::Error)]
 pub enum PhotonScanError {
     /// The scanner has no heads.
     #[error("{0} has no rotating heads; photons are followed into those (vrpet, vrpet-2010)")]
@@ -49,7 +48,7 @@ pub enum PhotonScanError {
     Stopped(#[from] Stopped),
 }
 
-coded!(PhotonScanError, Detector, Pairs, Data, Corrections, Grid, Stopped);
+coded!(PhotonScanError = "photon-scan"; Detector, Pairs, Data, Corrections, Grid, Stopped);
 
 /// Simulates `num_counts` counts of fluorine-18. The factors of the study are the numbers of crystal pairs of the bins (their
 /// mean is 1). It has no true image: the counts have no absolute scale.

@@ -13,7 +13,8 @@ use std::path::Path;
 
 use super::blocks::{read_contiguous, regular_file_len};
 use super::numbers::{ByteOrder, NumberFormat, NumberType};
-use crate::io::error::{IoError, Unsupported};
+use crate::coded::coded;
+use crate::io::error::IoError;
 
 /// Longest header that is read.
 const MAX_HEADER: u64 = 1 << 16;
@@ -98,13 +99,13 @@ impl<'a> Header<'a> {
         let mut start = Vec::new();
         let file = File::open(path).map_err(IoError::open(path))?;
         file.take(MAX_HEADER).read_to_end(&mut start).map_err(IoError::read(path))?;
-        let refuse = |problem: Unsupported| IoError::unsupported(path, problem);
+        let refuse = |problem: NpyProblem| IoError::unsupported(path, problem);
         let (header, offset) = header(&start).map_err(refuse)?;
         let format = number_format(entry(header, "descr").map_err(refuse)?).map_err(refuse)?;
         let is_fortran = match entry(header, "fortran_order").map_err(refuse)? {
             "True" => true,
             "False" => false,
-            other => return Err(refuse(Unsupported::NumpyOrder(quoted(other)))),
+            other => return Err(refuse(NpyProblem::Order(quoted(other)))),
         };
         let shape = shape(entry(header, "shape").map_err(refuse)?).map_err(refuse)?;
         Ok(Self { path, format, is_fortran, shape, offset, file_len })
@@ -116,7 +117,7 @@ impl<'a> Header<'a> {
         let words = if self.shape.len() == 1 { format!("1 × {words}") } else { words };
         let num_values = self.shape.iter().try_fold(1usize, |num, &side| num.checked_mul(side));
         let num_values = num_values.filter(|n| n.checked_mul(8).is_some());
-        let too_many = || IoError::unsupported(self.path, Unsupported::NumpyTooLarge(words.clone()));
+        let too_many = || IoError::unsupported(self.path, NpyProblem::TooLarge(words.clone()));
         let num_values = num_values.ok_or_else(too_many)?;
         let expected = self.offset.saturating_add((num_values * self.format.number_type.num_bytes()) as u64);
         if self.file_len < expected {
@@ -127,36 +128,36 @@ impl<'a> Header<'a> {
     }
 
     fn refuse_shape(&self, expected: &'static str) -> IoError {
-        IoError::unsupported(self.path, Unsupported::NumpyShape(self.shape.clone(), expected))
+        IoError::unsupported(self.path, NpyProblem::Shape(self.shape.clone(), expected))
     }
 }
 
 /// Returns the header's text, and the offset of the numbers.
-fn header(start: &[u8]) -> Result<(&str, u64), Unsupported> {
+fn header(start: &[u8]) -> Result<(&str, u64), NpyProblem> {
     let Some((&[major, _minor], rest)) = start.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<2>()) else {
-        return Err(Unsupported::NotNumpy);
+        return Err(NpyProblem::NotNumpy);
     };
-    let cut = || Unsupported::NumpyHeaderCut;
+    let cut = || NpyProblem::HeaderCut;
     let (len, text) = match major {
         1 => rest.split_first_chunk::<2>().map(|(len, rest)| (usize::from(u16::from_le_bytes(*len)), rest)).ok_or_else(cut)?,
         2 | 3 => rest.split_first_chunk::<4>().map(|(len, rest)| (u32::from_le_bytes(*len) as usize, rest)).ok_or_else(cut)?,
-        _ => return Err(Unsupported::NumpyVersion(major)),
+        _ => return Err(NpyProblem::Version(major)),
     };
     let text = text.get(..len).ok_or_else(cut)?;
     let offset = if major == 1 { 10 } else { 12 } + len as u64;
-    Ok((std::str::from_utf8(text).map_err(|_| Unsupported::NumpyHeaderText)?, offset))
+    Ok((std::str::from_utf8(text).map_err(|_| NpyProblem::HeaderText)?, offset))
 }
 
 /// Returns the value of a key, up to the comma or bracket that ends it; a tuple with its brackets.
-fn entry<'a>(header: &'a str, key: &'static str) -> Result<&'a str, Unsupported> {
-    let missing = || Unsupported::NumpyKey(key);
+fn entry<'a>(header: &'a str, key: &'static str) -> Result<&'a str, NpyProblem> {
+    let missing = || NpyProblem::Key(key);
     let after = ['\'', '"'].iter().find_map(|q| header.split_once(&format!("{q}{key}{q}"))).ok_or_else(missing)?.1;
     let value = after.trim_start().strip_prefix(':').ok_or_else(missing)?.trim_start();
     let end = if value.starts_with('(') { value.find(')').map(|at| at + 1) } else { value.find([',', '}']) };
     Ok(value[..end.ok_or_else(missing)?].trim())
 }
 
-fn number_format(descr: &str) -> Result<NumberFormat, Unsupported> {
+fn number_format(descr: &str) -> Result<NumberFormat, NpyProblem> {
     let name = descr.trim_matches(['\'', '"']);
     let (order, kind) = match name.strip_prefix(['<', '|', '=']) {
         Some(kind) => (ByteOrder::Little, kind),
@@ -173,19 +174,58 @@ fn number_format(descr: &str) -> Result<NumberFormat, Unsupported> {
         "u2" => NumberType::Uint16,
         "u4" => NumberType::Uint32,
         "u8" => NumberType::Uint64,
-        _ => return Err(Unsupported::NumpyType(quoted(name))),
+        _ => return Err(NpyProblem::Type(quoted(name))),
     };
     Ok(NumberFormat { number_type, byte_order: order, scale: 1.0, intercept: 0.0 })
 }
 
 /// Returns the sides of an array.
-fn shape(text: &str) -> Result<Vec<usize>, Unsupported> {
+fn shape(text: &str) -> Result<Vec<usize>, NpyProblem> {
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
     let sides = inner.unwrap_or_default().split(',').map(str::trim).filter(|side| !side.is_empty());
     let sides: Option<Vec<usize>> = sides.map(|side| side.parse().ok().filter(|&n| n > 0)).collect();
-    sides.filter(|sides| !sides.is_empty()).ok_or_else(|| Unsupported::NumpyNoNumbers(quoted(text)))
+    sides.filter(|sides| !sides.is_empty()).ok_or_else(|| NpyProblem::NoNumbers(quoted(text)))
 }
 
 fn quoted(text: &str) -> String {
     text.chars().take(40).collect()
 }
+
+/// A problem of a NumPy array.
+#[derive(Debug, thiserror::Error)]
+enum NpyProblem {
+    /// A file that is not an array.
+    #[error("it is not a NumPy array: the first bytes are not those of an .npy file")]
+    NotNumpy,
+    /// A header that does not end.
+    #[error("its header is cut off or too long")]
+    HeaderCut,
+    /// A header that is not text.
+    #[error("its header is not text")]
+    HeaderText,
+    /// A version of the format.
+    #[error("its version {0} of the .npy format is not known; versions 1 to 3 are")]
+    Version(u8),
+    /// A key that the header lacks.
+    #[error("its header has no '{0}'")]
+    Key(&'static str),
+    /// A type of numbers.
+    #[error(
+        "its numbers are of type '{0}'; real ones are read: f4, f8, i1 to i8, u1 to u8; save it again as array.astype('float32')"
+    )]
+    Type(String),
+    /// An order that is neither C nor Fortran.
+    #[error("its 'fortran_order' is '{0}' where True or False is expected")]
+    Order(String),
+    /// A shape without numbers.
+    #[error("its shape {0} is not that of an array with numbers")]
+    NoNumbers(String),
+    /// A shape of too many numbers.
+    #[error("its shape {0} is more than can be held")]
+    TooLarge(String),
+    /// A shape with another number of dimensions than expected.
+    #[error("its shape {0:?} is not that of an array of {1}")]
+    Shape(Vec<usize>, &'static str),
+}
+
+coded!(NpyProblem = "io.unsupported.numpy");

@@ -5,6 +5,7 @@ pub mod follow;
 pub mod numpy_sweep;
 pub mod phase;
 pub mod plausibility;
+pub mod problem;
 pub mod records;
 pub mod reference_reader;
 pub mod saved_sweep;

@@ -20,12 +20,13 @@ use std::sync::Arc;
 use super::records::check_finite;
 use super::reference_reader::ReferenceReader;
 use super::sweep_space::{in_space, space_of};
+use crate::coded::coded;
 use crate::data::{
     Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata, SweepSpace,
 };
 use crate::geometry::Vector;
 use crate::io::bytes::npy::{Array, read_array};
-use crate::io::error::{IoError, Mismatch, Unsupported};
+use crate::io::error::{IoError, Mismatch};
 use crate::scanner::epri::{half_circle_weights, solid_angle_weights};
 
 /// Reader of the reference spectra of such acquisitions.
@@ -80,7 +81,7 @@ impl Set {
     fn of(path: &Path, suffix: &'static str) -> Result<Self, IoError> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Some(name) = stem.strip_suffix(suffix) else {
-            return Err(IoError::unsupported(path, Unsupported::NotOfASet(suffix)));
+            return Err(IoError::unsupported(path, NumpySweepProblem::NotOfASet(suffix)));
         };
         Ok(Self { folder_and_name: path.with_file_name(name) })
     }
@@ -108,20 +109,20 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     let projections = read_array(path)?;
     let [num_projections, num_points] = projections.shape;
     if num_points < 3 {
-        return Err(IoError::unsupported(path, Unsupported::FewSamples(num_points)));
+        return Err(IoError::unsupported(path, NumpySweepProblem::FewSamples(num_points)));
     }
     let title = set.folder_and_name.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_wave = set.file("-fgrad").exists();
     let vectors_file = set.file(if is_wave { "-fgrad" } else { "-dir" });
     if !vectors_file.exists() {
-        return Err(IoError::unsupported(path, Unsupported::NoDirections));
+        return Err(IoError::unsupported(path, NumpySweepProblem::NoDirections));
     }
     let (vectors, num_coordinates) = vectors(&vectors_file, num_projections)?;
     let [first, step] = axis(&set.file(if is_wave { "-B" } else { "-t" }), num_points)?;
     let largest = vectors.iter().map(|&v| length(v)).fold(0.0, f64::max);
     let has_sizes = is_wave && vectors.iter().any(|&v| length(v) > 0.0 && length(v) < (1.0 - SAME_GRADIENT) * largest);
     if is_wave && largest == 0.0 {
-        return Err(IoError::unsupported(&vectors_file, Unsupported::NoGradient));
+        return Err(IoError::unsupported(&vectors_file, NumpySweepProblem::NoGradient));
     }
     let (kind, step_mm, centre) = if is_wave {
         let (step_mt, gradient) = (step * MT, largest * MT_PER_MM);
@@ -148,7 +149,7 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
         )));
     }
     if measured.is_empty() {
-        return Err(IoError::unsupported(&vectors_file, Unsupported::NoGradient));
+        return Err(IoError::unsupported(&vectors_file, NumpySweepProblem::NoGradient));
     }
     let units: Vec<Direction> = measured.iter().map(|(_, unit)| *unit).collect();
     let (space, notice) = match num_coordinates {
@@ -187,10 +188,10 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
 /// # Errors
 /// As [`read_projections`].
 pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
-    let set = Set::of_spectrum(path).ok_or_else(|| IoError::unsupported(path, Unsupported::NotOfASet("-h")))?;
+    let set = Set::of_spectrum(path).ok_or_else(|| IoError::unsupported(path, NumpySweepProblem::NotOfASet("-h")))?;
     let Array { shape, values, .. } = read_array(path)?;
     if shape[0] != 1 {
-        return Err(IoError::unsupported(path, Unsupported::NotOneSpectrum([shape[0], shape[1]])));
+        return Err(IoError::unsupported(path, NumpySweepProblem::NotOneSpectrum([shape[0], shape[1]])));
     }
     check_finite(path, "the spectrum", &values)?;
     let [_, step] = axis(&set.file("-B"), values.len())?;
@@ -239,7 +240,7 @@ fn vectors(path: &Path, num_projections: usize) -> Result<(Vec<Direction>, usize
     if is_by_axis([rows, columns]) {
         array = array.transposed();
     } else if !is_by_axis([columns, rows]) {
-        let problem = Unsupported::VectorShape([rows, columns], num_projections);
+        let problem = NumpySweepProblem::VectorShape([rows, columns], num_projections);
         return Err(IoError::unsupported(path, problem));
     }
     check_finite(path, "the vectors", &array.values)?;
@@ -265,7 +266,7 @@ fn axis(path: &Path, num_points: usize) -> Result<[f64; 2], IoError> {
     let Array { shape, values, .. } = read_array(path)?;
     if values.len() != num_points {
         let [rows, columns] = shape;
-        return Err(IoError::unsupported(path, Unsupported::AxisLength([rows, columns], num_points)));
+        return Err(IoError::unsupported(path, NumpySweepProblem::AxisLength([rows, columns], num_points)));
     }
     check_finite(path, "the axis", &values)?;
     let (first, last) = (values.first().copied().unwrap_or_default(), values.last().copied().unwrap_or_default());
@@ -278,7 +279,7 @@ fn axis(path: &Path, num_points: usize) -> Result<[f64; 2], IoError> {
     if step > 0.0 && values.iter().enumerate().all(even) {
         Ok([first, step])
     } else {
-        Err(IoError::unsupported(path, Unsupported::UnevenAxis))
+        Err(IoError::unsupported(path, NumpySweepProblem::UnevenAxis))
     }
 }
 
@@ -302,15 +303,64 @@ fn weights(
     }
     let array = read_array(&path)?;
     if array.values.len() != num_projections {
-        let problem = Unsupported::NumWeights(Mismatch { found: array.values.len(), expected: num_projections });
+        let problem = NumpySweepProblem::NumWeights(Mismatch { found: array.values.len(), expected: num_projections });
         return Err(IoError::unsupported(&path, problem));
     }
     check_finite(&path, "the weights", &array.values)?;
     match array.values.iter().position(|&weight| weight < 0.0) {
-        Some(index) => Err(IoError::unsupported(&path, Unsupported::NegativeWeight(index + 1))),
+        Some(index) => Err(IoError::unsupported(&path, NumpySweepProblem::NegativeWeight(index + 1))),
         None if measured.iter().all(|&(index, _)| array.values[index] == 0.0) => {
-            Err(IoError::unsupported(&path, Unsupported::NoWeight))
+            Err(IoError::unsupported(&path, NumpySweepProblem::NoWeight))
         }
         None => Ok(measured.iter().map(|&(index, _)| f64::from(array.values[index])).collect()),
     }
 }
+
+/// A problem of a set of NumPy arrays.
+#[derive(Debug, thiserror::Error)]
+enum NumpySweepProblem {
+    /// Another file of a set than the one to open.
+    #[error("of a set of NumPy arrays, open the one called NAME{0}.npy")]
+    NotOfASet(&'static str),
+    /// Projections of too few samples.
+    #[error("projections of {0} samples are too short; at least 3 are needed")]
+    FewSamples(usize),
+    /// A set without directions.
+    #[error(
+        "the directions are missing: put NAME-fgrad.npy (gradients, G/cm) and NAME-B.npy (field, G) in its folder for \
+         continuous-wave projections, or NAME-dir.npy (directions) and NAME-t.npy (positions, mm) for pulse ones"
+    )]
+    NoDirections,
+    /// Gradients that are all zero.
+    #[error("all gradients are zero; there is no projection to reconstruct")]
+    NoGradient,
+    /// A table of another shape, rows and columns, than one vector for each of the projections.
+    #[error(
+        "its shape is {} × {} where 3 × {expected} is expected (2 × {expected} for a slice): one vector per projection",
+        .0[0], .0[1], expected = .1
+    )]
+    VectorShape([usize; 2], usize),
+    /// More than one spectrum, by rows and columns.
+    #[error("it holds {} × {} numbers, where one spectrum is expected", .0[0], .0[1])]
+    NotOneSpectrum([usize; 2]),
+    /// An axis, by rows and columns, of another length than the projections.
+    #[error("it holds {} × {} numbers where {} are expected, one per sample", .0[0], .0[1], .1)]
+    AxisLength([usize; 2], usize),
+    /// An axis that is not even.
+    #[error(
+        "it is not an axis of evenly spaced, growing values; reverse a falling axis together with the projections, interpolate projections at \
+         uneven values"
+    )]
+    UnevenAxis,
+    /// Weights of another number than the projections.
+    #[error("it holds {} weights for {} projections", .0.found, .0.expected)]
+    NumWeights(Mismatch),
+    /// A negative weight, by its number.
+    #[error("weight {0} is negative")]
+    NegativeWeight(usize),
+    /// Weights that are all 0.
+    #[error("all weights are 0; expected some above 0")]
+    NoWeight,
+}
+
+coded!(NumpySweepProblem = "io.unsupported.numpy");

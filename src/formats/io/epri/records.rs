@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::phase::{Moments, turned};
 use crate::data::{Direction, Phase, Projection, Study, Sweep};
 use crate::io::bytes::{NumberFormat, read_contiguous, regular_file_len};
-use crate::io::error::{IoError, Unsupported};
+use crate::io::epri::problem::SweepProblem;
+use crate::io::error::IoError;
 
 /// Where a record's projection belongs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +76,7 @@ impl Records {
     /// Refuses a phase for real samples.
     pub fn check_phase(&self, header: &Path, phase: Option<f64>) -> Result<(), IoError> {
         match (self.kind, phase) {
-            (Kind::Real, Some(degrees)) => Err(IoError::unsupported(header, Unsupported::NotComplex(degrees))),
+            (Kind::Real, Some(degrees)) => Err(IoError::unsupported(header, SweepProblem::NotComplex(degrees))),
             _ => Ok(()),
         }
     }
@@ -128,7 +129,7 @@ impl Records {
 /// Refuses samples that are not finite; `what` names their source.
 pub fn check_finite(path: &Path, what: &str, values: &[f32]) -> Result<(), IoError> {
     let Some(sample) = values.iter().position(|value| !value.is_finite()) else { return Ok(()) };
-    let problem = Unsupported::NotFinite(sample + 1, what.to_owned(), values[sample]);
+    let problem = SweepProblem::NotFinite(sample + 1, what.to_owned(), values[sample]);
     Err(IoError::unsupported(path, problem))
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::data::{Direction, GradientAxis, Notice, SweepSpace};
 use crate::geometry::Vector;
-use crate::io::error::{IoError, Unsupported};
+use crate::io::epri::problem::SweepProblem;
+use crate::io::error::IoError;
 
 /// Largest angle, radians, between a direction and its plane, and between directions that count as equal: gradients have single
 /// precision or few decimals.
@@ -42,7 +43,7 @@ pub fn space_of(path: &Path, units: &[Direction]) -> Result<(SweepSpace, Option<
     if units.iter().any(|unit| normal.dot(unit).abs() > TOLERANCE) {
         return Ok((SweepSpace::Volume, None));
     }
-    Err(IoError::unsupported(path, Unsupported::ObliqueSlice(normal.into())))
+    Err(IoError::unsupported(path, SweepProblem::ObliqueSlice(normal.into())))
 }
 
 /// Returns a direction along the gradient axes as a direction of the image.

@@ -3,14 +3,17 @@
 
 use std::path::Path;
 
+use crate::coded::coded;
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::bytes::npy::{Array, read_array3, write_header};
 use crate::io::bytes::{PendingFile, write_f32_le};
-use crate::io::error::{IoError, Mismatch, Unsupported};
+use crate::io::error::{IoError, Mismatch};
+use crate::io::image_problem::ImageProblem;
 use crate::io::notice;
 use crate::io::own::provenance;
 use crate::io::own::provenance::{Found, ImageRecord};
+use std::path::PathBuf;
 
 /// Reads an image, whose grid is in its provenance record, and its notices.
 ///
@@ -19,7 +22,7 @@ use crate::io::own::provenance::{Found, ImageRecord};
 pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let missing = || {
         let (record, image) = (provenance::path_beside(path), path.to_owned());
-        IoError::unsupported(path, Unsupported::NoRecord(record, image))
+        IoError::unsupported(path, NumpyImageProblem::NoRecord(record, image))
     };
     let Found { record: found, path: record, names_the_file } = provenance::read(path).ok_or_else(missing)?;
     let image: ImageRecord = serde_json::from_value(found["image"].clone()).map_err(|_| missing())?;
@@ -27,7 +30,7 @@ pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let array = read_array3(path)?;
     if array.shape != grid.shape() {
         let [nz, ny, nx] = array.shape;
-        let problem = Unsupported::OtherRecord(record, Mismatch { found: [nx, ny, nz], expected: grid.size });
+        let problem = NumpyImageProblem::OtherRecord(record, Mismatch { found: [nx, ny, nz], expected: grid.size });
         return Err(IoError::unsupported(path, problem));
     }
     let (volume, mut notices) = volume(path, array, grid, unit)?;
@@ -51,7 +54,7 @@ pub fn read_image_of_voxels(path: &Path, voxel_mm: [f64; 3]) -> Result<(Volume, 
 
 fn volume(path: &Path, array: Array<3>, grid: Grid, unit: Unit) -> Result<(Volume, Vec<Notice>), IoError> {
     let volume = Volume::from_vec(grid, array.values, unit);
-    let volume = volume.ok_or_else(|| IoError::unsupported(path, Unsupported::Voxels))?;
+    let volume = volume.ok_or_else(|| IoError::unsupported(path, ImageProblem::Voxels))?;
     let left = (array.num_left > 0)
         .then(|| format!("it has {} more bytes than its header describes; they are left unread", array.num_left));
     let texts = [left, volume.not_finite().map(|values| values.to_string())].into_iter().flatten();
@@ -71,3 +74,23 @@ pub fn write_image(path: &Path, volume: &Volume) -> Result<(), IoError> {
     })?;
     file.commit()
 }
+
+/// A problem of an image in a NumPy array.
+#[derive(Debug, thiserror::Error)]
+enum NumpyImageProblem {
+    /// A missing provenance record, by its path and that of its image.
+    #[error(
+        "no provenance record with the position of its voxels ({}); copy the record there, or set the voxel size: \
+         tomoscope convert {} OUT --voxel-mm X,Y,Z",
+        .0.display(), .1.display()
+    )]
+    NoRecord(PathBuf, PathBuf),
+    /// A record, by its path, of another size than its image.
+    #[error(
+        "it has {} × {} × {} voxels along x, y and z, its record {} has {} × {} × {}; they do not belong together",
+        .1.found[0], .1.found[1], .1.found[2], .0.display(), .1.expected[0], .1.expected[1], .1.expected[2]
+    )]
+    OtherRecord(PathBuf, Mismatch<[usize; 3]>),
+}
+
+coded!(NumpyImageProblem = "io.unsupported.numpy");

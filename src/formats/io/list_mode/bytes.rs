@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::io::error::{EventProblem, IoError};
+use crate::io::error::IoError;
+use crate::io::error::Refusal;
 
 /// Bytes that are read at a time.
 const AT_ONCE: usize = 1 << 20;
@@ -93,7 +94,7 @@ impl ByteStream {
     }
 
     /// Returns the error of a problem at a position in the file.
-    pub fn refuse(&self, position: u64, problem: impl Into<EventProblem>) -> IoError {
+    pub fn refuse(&self, position: u64, problem: impl Into<Refusal>) -> IoError {
         IoError::Events { path: self.path.clone(), position, problem: problem.into() }
     }
 }
@@ -103,6 +104,7 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
+    use crate::io::list_mode::problem::EventProblem;
 
     #[test]
     fn bytes_come_in_order_and_go_on_when_the_file_grows() {
@@ -128,7 +130,7 @@ mod tests {
             }
         }
         assert_eq!(found, bytes);
-        assert!(matches!(stream.refuse(7, EventProblem::Counts(-1.0)), IoError::Events { position: 7, .. }));
+        assert!(matches!(stream.refuse(7, EventProblem::SameCrystal(0)), IoError::Events { position: 7, .. }));
         assert!(ByteStream::open(folder.path()).is_err());
     }
 }

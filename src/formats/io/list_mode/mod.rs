@@ -12,6 +12,7 @@ pub mod castor;
 mod follow;
 mod options;
 pub mod petsird;
+mod problem;
 mod reader;
 mod records;
 pub mod siemens;

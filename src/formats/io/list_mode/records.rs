@@ -8,7 +8,9 @@ use std::sync::Arc;
 use super::bytes::ByteStream;
 use super::reader::{EVENTS_AT_ONCE, EventReader};
 use crate::data::{EventChunk, ListMetadata, Notice, tof_mm};
-use crate::io::error::{EventProblem, IoError};
+use crate::io::error::IoError;
+use crate::io::error::Refusal;
+use crate::io::list_mode::problem::EventProblem;
 use crate::io::notice;
 
 /// Largest number of bytes that are decoded together, unless one event takes more.
@@ -20,7 +22,7 @@ pub(super) trait RecordDecoder: Send {
     ///
     /// # Errors
     /// The problem of the record.
-    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), EventProblem>;
+    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), Refusal>;
 
     /// Returns the notices on the records so far of a file, each once.
     fn notices(&mut self, data: &Path) -> Vec<Notice>;
@@ -87,7 +89,7 @@ impl Records {
     ///
     /// # Errors
     /// The file does not read; `take` refuses an event. Then none counts as read.
-    pub(super) fn next_block(&mut self, take: impl FnMut(&[u8]) -> Result<(), EventProblem>) -> Result<usize, IoError> {
+    pub(super) fn next_block(&mut self, take: impl FnMut(&[u8]) -> Result<(), Refusal>) -> Result<usize, IoError> {
         self.next_of(EVENTS_AT_ONCE.min(MAX_AT_ONCE / self.size).max(1), take)
     }
 
@@ -95,11 +97,7 @@ impl Records {
     ///
     /// # Errors
     /// As [`Records::next_block`].
-    pub(super) fn next_of(
-        &mut self,
-        max: usize,
-        mut take: impl FnMut(&[u8]) -> Result<(), EventProblem>,
-    ) -> Result<usize, IoError> {
+    pub(super) fn next_of(&mut self, max: usize, mut take: impl FnMut(&[u8]) -> Result<(), Refusal>) -> Result<usize, IoError> {
         let position = self.stream.position();
         let bytes = self.stream.peek(max * self.size)?;
         let num = (bytes.len() / self.size).min(max);
@@ -169,18 +167,22 @@ pub(super) fn f32_at(record: &[u8], at: usize) -> f32 {
 ///
 /// # Errors
 /// It is not finite.
-pub(super) fn tof_mm_at(record: &[u8], at: usize) -> Result<f64, EventProblem> {
+pub(super) fn tof_mm_at(record: &[u8], at: usize) -> Result<f64, Refusal> {
     let difference_ps = f32_at(record, at);
-    if difference_ps.is_finite() { Ok(tof_mm(difference_ps.into())) } else { Err(EventProblem::TimeOfFlight(difference_ps)) }
+    if difference_ps.is_finite() {
+        Ok(tof_mm(difference_ps.into()))
+    } else {
+        Err(EventProblem::TimeOfFlight(difference_ps).into())
+    }
 }
 
 /// Returns a rate of background, counts per second.
 ///
 /// # Errors
 /// It is negative or not finite.
-pub(super) fn rate_at(record: &[u8], at: usize, name: &'static str) -> Result<f64, EventProblem> {
+pub(super) fn rate_at(record: &[u8], at: usize, name: &'static str) -> Result<f64, Refusal> {
     let rate = f32_at(record, at);
-    if rate >= 0.0 && rate.is_finite() { Ok(rate.into()) } else { Err(EventProblem::Rate(name, rate)) }
+    if rate >= 0.0 && rate.is_finite() { Ok(rate.into()) } else { Err(EventProblem::Rate(name, rate).into()) }
 }
 
 /// Returns the notice on events whose time of flight lies outside its range.
@@ -193,22 +195,22 @@ pub(super) fn outside_range(data: &Path, num: &mut u64, range: &str) -> Vec<Noti
 ///
 /// # Errors
 /// It is too large.
-pub(super) fn finite(value: f64, name: &'static str) -> Result<f32, EventProblem> {
+pub(super) fn finite(value: f64, name: &'static str) -> Result<f32, Refusal> {
     let rounded = value as f32;
-    if rounded.is_finite() { Ok(rounded) } else { Err(EventProblem::OutOfRange(name, value)) }
+    if rounded.is_finite() { Ok(rounded) } else { Err(EventProblem::OutOfRange(name, value).into()) }
 }
 
 /// Returns the numbers of two crystals at an offset.
 ///
 /// # Errors
 /// One that the scanner does not have, or one crystal twice.
-pub(super) fn pair_at(record: &[u8], at: usize, num_crystals: usize) -> Result<[u32; 2], EventProblem> {
+pub(super) fn pair_at(record: &[u8], at: usize, num_crystals: usize) -> Result<[u32; 2], Refusal> {
     let pair = [u32_at(record, at), u32_at(record, at + 4)];
     if let Some(found) = pair.into_iter().find(|&crystal| crystal as usize >= num_crystals) {
-        return Err(EventProblem::UnknownCrystal(found, num_crystals));
+        return Err(EventProblem::UnknownCrystal(found, num_crystals).into());
     }
     if pair[0] == pair[1] {
-        return Err(EventProblem::SameCrystal(pair[0]));
+        return Err(EventProblem::SameCrystal(pair[0]).into());
     }
     Ok(pair)
 }

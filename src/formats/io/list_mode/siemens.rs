@@ -14,8 +14,10 @@ use std::sync::Arc;
 use super::options::ListOptions;
 use super::reader::EventReader;
 use super::records::{RecordDecoder, RecordReader, Records, u32_at};
+use crate::coded::coded;
 use crate::data::{EventChunk, Fingerprint, ListMetadata, ListSampling, Notice, PairEfficiency};
-use crate::io::error::{EventProblem, IoError};
+use crate::io::error::IoError;
+use crate::io::error::Refusal;
 use crate::io::notice;
 use crate::io::sinograms::siemens::{ListHeader, read_list_header};
 use crate::scanner::{Cylinder, Detectors, ScanGeometry, Segment};
@@ -126,17 +128,17 @@ impl Decoder {
         }
     }
 
-    fn advance_to(&mut self, time_ms: u32) -> Result<(), EventProblem> {
+    fn advance_to(&mut self, time_ms: u32) -> Result<(), Refusal> {
         let before_ms = std::mem::replace(&mut self.time_ms, time_ms);
         if time_ms < before_ms {
-            return Err(EventProblem::Backwards { time_ms, before_ms });
+            return Err(SiemensListProblem::Backwards { time_ms, before_ms }.into());
         }
         Ok(())
     }
 }
 
 impl RecordDecoder for Decoder {
-    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), EventProblem> {
+    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), Refusal> {
         let word = u32_at(record, 0);
         if word & IS_TAG != 0 {
             match word & TAG_KIND {
@@ -148,7 +150,7 @@ impl RecordDecoder for Decoder {
         let bin = word & !IS_PROMPT;
         let num_transaxial = self.transaxial.len() as u32;
         let Some(&[first, second]) = self.planes.get((bin / num_transaxial) as usize) else {
-            return Err(EventProblem::Plane { bin, plane: bin / num_transaxial, num_planes: self.planes.len() });
+            return Err(SiemensListProblem::Plane { bin, plane: bin / num_transaxial, num_planes: self.planes.len() }.into());
         };
         let [a, b] = self.transaxial[(bin % num_transaxial) as usize];
         if a == GAP {
@@ -172,3 +174,28 @@ impl RecordDecoder for Decoder {
         [tags, gaps].into_iter().flatten().collect()
     }
 }
+
+/// A problem of Siemens' list-mode data.
+#[derive(Debug, thiserror::Error)]
+enum SiemensListProblem {
+    /// A time tag that is earlier than the one before it.
+    #[error("its time tag is {time_ms} ms, but the one before it is {before_ms} ms: time runs backwards")]
+    Backwards {
+        /// Its time.
+        time_ms: u32,
+        /// Time of the tag before it.
+        before_ms: u32,
+    },
+    /// An event in a plane that the scanner does not have.
+    #[error("the event's bin {bin} is in plane {plane}, but there are {num_planes} planes; is it the data of this header?")]
+    Plane {
+        /// Number of the bin.
+        bin: u32,
+        /// Number of the plane.
+        plane: u32,
+        /// Planes of the scanner.
+        num_planes: usize,
+    },
+}
+
+coded!(SiemensListProblem = "io.unsupported.siemens");

@@ -9,8 +9,10 @@ use super::castor::scanner;
 use super::options::{ListOptions, YrtFields};
 use super::reader::EventReader;
 use super::records::{RecordDecoder, RecordReader, Records, finite, outside_range, pair_at, rate_at, tof_mm_at, u32_at};
+use crate::coded::coded;
 use crate::data::{EventChunk, ListMetadata, Notice, TofMeasurement, tof_mm};
-use crate::io::error::{EventProblem, IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::error::Refusal;
 use crate::scanner::Detectors;
 
 /// Bytes of time and crystals.
@@ -38,14 +40,14 @@ struct Decoder {
 /// # Errors
 /// No scanner or one that does not read; fields that contradict each other.
 pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
-    let scanner = options.scanner.as_ref().ok_or_else(|| IoError::unsupported(path, Unsupported::YrtNoTable))?;
+    let scanner = options.scanner.as_ref().ok_or_else(|| IoError::unsupported(path, YrtProblem::NoTable))?;
     let YrtFields { tof_ps, tof_range_ps, has_randoms } = options.yrt;
     let can_be = |[fwhm, step]: [f64; 2]| fwhm > 0.0 && fwhm <= MAX_TOF_PS && (0.0..=MAX_TOF_PS).contains(&step);
     if tof_ps.is_some_and(|tof_ps| !can_be(tof_ps)) {
-        return Err(IoError::unsupported(path, Unsupported::YrtTof));
+        return Err(IoError::unsupported(path, YrtProblem::Tof));
     }
     if tof_range_ps.is_some_and(|ps| !(ps > 0.0 && ps <= MAX_TOF_PS)) || (tof_range_ps.is_some() && tof_ps.is_none()) {
-        return Err(IoError::unsupported(path, Unsupported::YrtTofRange));
+        return Err(IoError::unsupported(path, YrtProblem::TofRange));
     }
     let size = PLAIN_BYTES + if tof_ps.is_some() { 4 } else { 0 } + if has_randoms { 4 } else { 0 };
     let records = Records::open(path, size)?;
@@ -77,7 +79,7 @@ fn tof_facts(detectors: &Detectors, fwhm_ps: f64, range_ps: Option<f64>) -> TofM
 }
 
 impl RecordDecoder for Decoder {
-    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), EventProblem> {
+    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), Refusal> {
         let events = &mut chunk.prompts;
         events.pairs.push(pair_at(record, 4, self.num_crystals)?);
         events.times_ms.push(u32_at(record, 0));
@@ -96,3 +98,21 @@ impl RecordDecoder for Decoder {
         outside_range(data, &mut self.num_outside, "lies outside the given range")
     }
 }
+
+/// A problem of YRT-PET list-mode data.
+#[derive(Debug, thiserror::Error)]
+enum YrtProblem {
+    /// No table of crystals.
+    #[error(
+        "a YRT-PET list does not name its scanner; name the table of its crystals (.lut, .hscan, .geom or .crystals.toml) with --crystals FILE"
+    )]
+    NoTable,
+    /// An uncertainty or a step of time of flight out of range.
+    #[error("its time of flight needs an uncertainty (FWHM) above 0 ps and a step of 0 ps or more, both at most a millisecond")]
+    Tof,
+    /// A range of time of flight out of range.
+    #[error("the range of its time of flight needs a width above 0 ps and at most a millisecond, and events with time of flight")]
+    TofRange,
+}
+
+coded!(YrtProblem = "io.unsupported.yrt-pet");

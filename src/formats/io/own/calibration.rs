@@ -13,8 +13,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::toml_text;
+use crate::coded::coded;
 use crate::io::bytes::{read_text, write_whole};
-use crate::io::error::{FormProblem, IoError, Unsupported};
+use crate::io::error::Cause;
+use crate::io::error::IoError;
 
 /// Version of the format.
 const VERSION: u32 = 2;
@@ -63,10 +65,11 @@ pub fn read_file(path: &Path) -> Result<f64, IoError> {
 /// It does not read, or is invalid.
 pub fn read_stored(path: &Path) -> Result<StoredCalibration, IoError> {
     let text = read_text(path, MAX_BYTES)?;
-    let refused = |problem: FormProblem| IoError::unsupported(path, Unsupported::Calibration(problem));
-    let CalibrationFile { bq_per_ml, of_scan, .. } = toml_text::parse(&text, &VERSIONS).map_err(refused)?;
+    let refused = |problem: Cause| IoError::unsupported(path, NotACalibration(problem));
+    let CalibrationFile { bq_per_ml, of_scan, .. } =
+        toml_text::parse(&text, &VERSIONS).map_err(|problem| refused(problem.into()))?;
     let is_factor = bq_per_ml.is_finite() && bq_per_ml > 0.0;
-    if is_factor { Ok(StoredCalibration { bq_per_ml, of_scan }) } else { Err(refused(FormProblem::CalibrationFactor(bq_per_ml))) }
+    if is_factor { Ok(StoredCalibration { bq_per_ml, of_scan }) } else { Err(refused(CalibrationFactor(bq_per_ml).into())) }
 }
 
 /// Writes the value of 1 count/mm, Bq/mL, with the checksum of the data of its scan.
@@ -76,6 +79,18 @@ pub fn read_stored(path: &Path) -> Result<StoredCalibration, IoError> {
 pub fn write(path: &Path, bq_per_ml: f64, of_scan: &str) -> Result<(), IoError> {
     write_whole(path, format!("version = {VERSION}\nbq_per_ml = {bq_per_ml:?}\nof_scan = {of_scan:?}\n").as_bytes())
 }
+
+/// A factor that is not positive.
+#[derive(Debug, thiserror::Error)]
+#[error("bq_per_ml is {0}, which must be positive")]
+struct CalibrationFactor(f64);
+
+/// A calibration; the code is that of the problem.
+#[derive(Debug, thiserror::Error)]
+#[error("it is no calibration that is understood ({0})")]
+struct NotACalibration(#[source] Cause);
+
+coded!(NotACalibration = "io.unsupported.tomoscope");
 
 #[cfg(test)]
 mod tests {
@@ -91,18 +106,17 @@ mod tests {
         write(&path, 7.5, "crc32 00000000").unwrap();
         let expected = StoredCalibration { bq_per_ml: 7.5, of_scan: Some("crc32 00000000".into()) };
         assert_eq!(read_stored(&path).unwrap(), expected);
-        type IsExpected = fn(&FormProblem) -> bool;
-        let cases: [(&str, IsExpected); 4] = [
-            ("version = 1\nbq_per_ml = -2.0\n", |problem| matches!(problem, FormProblem::CalibrationFactor(-2.0))),
-            ("version = 1\nbq_per_ml = nan\n", |problem| matches!(problem, FormProblem::CalibrationFactor(f) if f.is_nan())),
-            ("version = 9\nbq_per_ml = 2.0\n", |problem| matches!(problem, FormProblem::Version(9, _))),
-            ("version = 1\n", |problem| matches!(problem, FormProblem::Syntax { message, .. } if message.contains("bq_per_ml"))),
-        ];
-        for (text, is_expected) in cases {
+        for (text, expected) in [
+            ("version = 1\nbq_per_ml = -2.0\n", "bq_per_ml is -2"),
+            ("version = 1\nbq_per_ml = nan\n", "bq_per_ml is NaN"),
+            ("version = 9\nbq_per_ml = 2.0\n", "version 9 is not supported"),
+            ("version = 1\n", "missing field `bq_per_ml`"),
+        ] {
             fs::write(&path, text).unwrap();
             let error = read_file(&path).unwrap_err();
-            let IoError::Unsupported(found, Unsupported::Calibration(problem)) = &error else { panic!("{error}") };
-            assert!(*found == path && is_expected(problem), "{error}");
+            let IoError::Unsupported(found, refusal) = &error else { panic!("{error}") };
+            assert!(*found == path && refusal.to_string().contains(expected), "{error}");
+            assert!(refusal.to_string().starts_with("it is no calibration that is understood ("), "{error}");
         }
     }
 }

@@ -33,7 +33,7 @@ use serde::Deserialize;
 
 use super::toml_text::Form;
 use crate::geometry::Point;
-use crate::io::error::{FormProblem, IoError};
+use crate::io::error::IoError;
 use crate::scanner::{Crystal, Detectors, axes_of_depth};
 
 const FORM: Form = Form { is_not: "these are no crystals of a scanner", versions: &[1], max_bytes: 64 << 20 };
@@ -109,10 +109,10 @@ struct Singles {
 /// # Errors
 /// Not such a text, another version, invalid crystals with their numbers.
 pub fn read_crystals(path: &Path) -> Result<Crystals, IoError> {
-    let refused = |problem: FormProblem| FORM.refused(path, problem);
+    let refused = |problem: CrystalsProblem| FORM.refused(path, problem);
     let file: CrystalFile = FORM.read(path)?;
     if !(0.0..=180.0).contains(&file.min_angle_deg) {
-        return Err(refused(FormProblem::MinAngle(file.min_angle_deg)));
+        return Err(refused(CrystalsProblem::MinAngle(file.min_angle_deg)));
     }
     let mut crystals = Vec::new();
     for (number, block) in file.block.iter().enumerate() {
@@ -124,7 +124,7 @@ pub fn read_crystals(path: &Path) -> Result<Crystals, IoError> {
             let is_unit = (length - 1.0).abs() < 1e-3;
             if !is_unit {
                 let (number, direction) = (crystals.len(), [ux, uy, uz]);
-                return Err(refused(FormProblem::CrystalDirection(number, direction)));
+                return Err(refused(CrystalsProblem::CrystalDirection(number, direction)));
             }
             let axes = axes_of_depth([ux, uy, uz].map(|u| u / length));
             crystals.push(Crystal { centre_mm: [x, y, z], axes, size_mm: *size_mm });
@@ -136,19 +136,19 @@ pub fn read_crystals(path: &Path) -> Result<Crystals, IoError> {
 
 impl Block {
     /// Adds the crystals of all copies of block `number`; `room` = how many there may be.
-    fn add(&self, number: usize, room: usize, crystals: &mut Vec<Crystal>) -> Result<(), FormProblem> {
+    fn add(&self, number: usize, room: usize, crystals: &mut Vec<Crystal>) -> Result<(), CrystalsProblem> {
         let Self { crystals: [num_around, num_along], around, along, size_mm, centre_mm, order, .. } = *self;
         let nums = [num_around, num_along, around, along];
         if nums.contains(&0) {
-            return Err(FormProblem::EmptyBlock(number));
+            return Err(CrystalsProblem::EmptyBlock(number));
         }
         let num = nums.iter().try_fold(1usize, |product, num| product.checked_mul(*num)).filter(|num| *num <= room);
-        let num = num.ok_or(FormProblem::ManyCrystals(number, MAX_CRYSTALS))?;
+        let num = num.ok_or(CrystalsProblem::ManyCrystals(number, MAX_CRYSTALS))?;
         let [pitch_around, pitch_along] = self.pitch_mm.unwrap_or([size_mm[1], size_mm[2]]);
         let along_mm = self.along_mm.unwrap_or(pitch_along * num_along as f64);
         let radius_mm = centre_mm[0].hypot(centre_mm[1]);
         if radius_mm <= 0.0 && (around > 1 || self.rotation_deg == 0.0) {
-            return Err(FormProblem::BlockOnAxis(number));
+            return Err(CrystalsProblem::BlockOnAxis(number));
         }
         let way = if self.clockwise { -1.0 } else { 1.0 };
         let from_middle = |index: usize, num: usize| index as f64 - 0.5 * (num as f64 - 1.0);
@@ -180,10 +180,30 @@ impl Block {
     }
 }
 
+/// A problem of a file of a scanner's crystals.
+#[derive(Debug, PartialEq, thiserror::Error)]
+enum CrystalsProblem {
+    /// An angle out of range.
+    #[error("min_angle_deg is {0}; it must be 0 to 180")]
+    MinAngle(f64),
+    /// A block, by its number, without crystals or copies.
+    #[error("block {0}: it has no crystals or no copies; crystals, around and along must be 1 or more")]
+    EmptyBlock(usize),
+    /// A block, by its number, with more crystals than a scanner can have.
+    #[error("block {0}: with it the scanner would have more than {1} crystals")]
+    ManyCrystals(usize, usize),
+    /// A block, by its number, in the middle of the scanner.
+    #[error("block {0}: its middle lies on the axis, from where no direction is outwards; move it (centre_mm)")]
+    BlockOnAxis(usize),
+    /// A crystal, by its number, whose direction is not a unit vector.
+    #[error("crystal {} looks in the direction ({}, {}, {}), which is no unit vector", .0, .1[0], .1[1], .1[2])]
+    CrystalDirection(usize, [f64; 3]),
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::error::Unsupported;
+    use crate::io::own::toml_text::FormProblem;
     use crate::scanner::{Cylinder, DetectorsError, find};
 
     fn read(text: &str) -> Result<Crystals, IoError> {
@@ -267,27 +287,26 @@ mod tests {
     fn what_cannot_be_is_refused() {
         let block = |rest: &str| format!("{HEAD}[[block]]\nsize_mm = [20.0, 4.0, 4.0]\n{rest}");
         for (text, expected) in [
-            ("version = 2\nname = \"mine\"\n".to_owned(), FormProblem::Version(2, &[1])),
-            (block("crystals = [0, 4]\ncentre_mm = [0.0, 1.0, 0.0]\n"), FormProblem::EmptyBlock(1)),
+            ("version = 2\nname = \"mine\"\n".to_owned(), FormProblem::Version(2, &[1]).to_string()),
+            (block("crystals = [0, 4]\ncentre_mm = [0.0, 1.0, 0.0]\n"), CrystalsProblem::EmptyBlock(1).to_string()),
             (
                 block("crystals = [70000, 70000]\naround = 9999999\ncentre_mm = [0.0, 1.0, 0.0]\n"),
-                FormProblem::ManyCrystals(1, 1 << 24),
+                CrystalsProblem::ManyCrystals(1, 1 << 24).to_string(),
             ),
-            (block("crystals = [4, 4]\ncentre_mm = [0.0, 0.0, 0.0]\n"), FormProblem::BlockOnAxis(1)),
-            (format!("{HEAD}min_angle_deg = 200.0\n"), FormProblem::MinAngle(200.0)),
+            (block("crystals = [4, 4]\ncentre_mm = [0.0, 0.0, 0.0]\n"), CrystalsProblem::BlockOnAxis(1).to_string()),
+            (format!("{HEAD}min_angle_deg = 200.0\n"), CrystalsProblem::MinAngle(200.0).to_string()),
             (
                 format!("{HEAD}[[single]]\ncrystals = [[1.0, 2.0, 3.0, 0.0, 0.6, 0.9]]\n"),
-                FormProblem::CrystalDirection(0, [0.0, 0.6, 0.9]),
+                CrystalsProblem::CrystalDirection(0, [0.0, 0.6, 0.9]).to_string(),
             ),
         ] {
-            let IoError::Unsupported(path, Unsupported::OwnForm(_, problem)) = read(&text).unwrap_err() else { panic!("{text}") };
-            assert!(path.ends_with("my.crystals.toml") && problem == expected, "{problem}");
+            let IoError::Unsupported(path, refusal) = read(&text).unwrap_err() else { panic!("{text}") };
+            assert!(path.ends_with("my.crystals.toml"));
+            assert_eq!(refusal.problem().to_string(), expected);
         }
         for (text, line) in [("colour = 1\n", 3), ("[[single]]\ncrystals = [[1.0, 2.0]]\n", 4)] {
-            let Err(IoError::Unsupported(_, Unsupported::OwnForm(_, problem))) = read(&format!("{HEAD}{text}")) else {
-                panic!("{text}")
-            };
-            assert!(matches!(problem, FormProblem::Syntax { line: found, .. } if found == line), "{problem}");
+            let error = read(&format!("{HEAD}{text}")).unwrap_err();
+            assert!(matches!(error.problem(), Some(FormProblem::Syntax { line: found, .. }) if *found == line), "{error}");
         }
         let none = read(HEAD).unwrap_err();
         assert!(matches!(&none, IoError::Detectors(_, DetectorsError::Number { found: 0, .. })), "{none}");

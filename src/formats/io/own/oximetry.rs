@@ -16,7 +16,7 @@ use super::oxygen;
 use super::toml_text::Form;
 use crate::data::{OxygenCalibration, RelaxationRate};
 use crate::io::bytes::write_whole;
-use crate::io::error::{FormProblem, IoError};
+use crate::io::error::IoError;
 
 const FORM: Form = Form { is_not: "it is no study of pulse oximetry", versions: &[1], max_bytes: 1 << 20 };
 
@@ -64,7 +64,7 @@ pub fn read_file(path: &Path) -> Result<OximetryStudy, IoError> {
     let times = times.unwrap_or_default();
     if times.len() != acquisitions.len() || times.is_empty() || others.is_some() {
         let (rate, found, num) = (calibration.rate, times.len(), acquisitions.len());
-        return Err(FORM.refused(path, FormProblem::OximetryTimes { rate, found, num }));
+        return Err(FORM.refused(path, OximetryTimes { rate, found, num }));
     }
     let acquisitions = times.into_iter().zip(acquisitions.iter().map(|file| path.with_file_name(file))).collect();
     Ok(OximetryStudy { title, calibration, acquisitions })
@@ -94,6 +94,29 @@ pub fn write(path: &Path, study: &OximetryStudy, calibration: &str) -> Result<()
     };
     let text = toml::to_string(&file).map_err(std::io::Error::other).map_err(IoError::write(path))?;
     write_whole(path, text.as_bytes())
+}
+
+/// Times that are not those of the calibration and of the acquisitions.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "expected {} with a time for each of {num} acquisitions, found {found}; the calibration is of {}",
+    times_key(*rate), rate.label()
+)]
+struct OximetryTimes {
+    /// Rate of the calibration, which determines the key.
+    rate: RelaxationRate,
+    /// Number of times under that key.
+    found: usize,
+    /// Number of the acquisitions.
+    num: usize,
+}
+
+/// Returns the key of the times in a study of pulse oximetry.
+fn times_key(rate: RelaxationRate) -> &'static str {
+    match rate {
+        RelaxationRate::R1 => "delays_us",
+        RelaxationRate::R2 => "echo_times_us",
+    }
 }
 
 #[cfg(test)]

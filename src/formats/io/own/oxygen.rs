@@ -27,7 +27,9 @@ use serde::Deserialize;
 use super::toml_text::{Form, parse};
 use crate::data::{MILLIGAUSS_PER_RATE, OxygenCalibration, RelaxationRate};
 use crate::io::bytes::read_text;
-use crate::io::error::{FormProblem, IoError};
+use crate::io::error::Cause;
+use crate::io::error::IoError;
+use crate::io::own::toml_text::FormProblem;
 
 const FORM: Form = Form { is_not: "it is no calibration of oxygen", versions: &[1], max_bytes: 1 << 20 };
 
@@ -86,11 +88,11 @@ pub fn read_file(path: &Path) -> Result<OxygenCalibration, IoError> {
     calibration(&read_text(path, FORM.max_bytes)?).map_err(|problem| FORM.refused(path, problem))
 }
 
-fn calibration(text: &str) -> Result<OxygenCalibration, FormProblem> {
+fn calibration(text: &str) -> Result<OxygenCalibration, Cause> {
     let CalibrationFile { name, title, source, r1, r2, linewidth, .. } = parse(text, FORM.versions)?;
     for (key, text) in [("name", &name), ("title", &title), ("source", &source)] {
         if text.trim().is_empty() {
-            return Err(FormProblem::EmptyText(key));
+            return Err(FormProblem::EmptyText(key).into());
         }
     }
     let rate_of = |rate| move |of: OfRate| (rate, of.slope_torr_us, of.intercept_per_us);
@@ -99,13 +101,31 @@ fn calibration(text: &str) -> Result<OxygenCalibration, FormProblem> {
     let sections = [r1.map(rate_of(RelaxationRate::R1)), r2.map(rate_of(RelaxationRate::R2)), linewidth.map(of_linewidth)];
     let mut sections = sections.into_iter().flatten();
     let (Some((rate, slope_torr_us, intercept_per_us)), None) = (sections.next(), sections.next()) else {
-        return Err(FormProblem::OxygenSection);
+        return Err(OxygenProblem::Section.into());
     };
     let is_valid = slope_torr_us.is_finite() && slope_torr_us > 0.0 && intercept_per_us.is_finite() && intercept_per_us >= 0.0;
     if !is_valid {
-        return Err(FormProblem::OxygenLine { slope_torr_us, intercept_per_us });
+        return Err(OxygenProblem::Line { slope_torr_us, intercept_per_us }.into());
     }
     Ok(OxygenCalibration { name, title, source, rate, slope_torr_us, intercept_per_us })
+}
+
+/// A problem of a calibration of oxygen.
+#[derive(Debug, thiserror::Error)]
+enum OxygenProblem {
+    /// No section, or several.
+    #[error("expected one of the sections [r1], [r2] and [linewidth]")]
+    Section,
+    /// A slope or an intercept that is no calibration.
+    #[error(
+        "the slope is {slope_torr_us} torr·µs and the intercept {intercept_per_us}/µs; expected a slope above 0 and an intercept of at least 0"
+    )]
+    Line {
+        /// Slope, torr·µs.
+        slope_torr_us: f64,
+        /// Intercept, 1/µs.
+        intercept_per_us: f64,
+    },
 }
 
 #[cfg(test)]

@@ -15,9 +15,12 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::toml_text;
+use crate::coded::coded;
+use crate::data::PsfError;
 use crate::data::{Psf, PsfAtRadius};
 use crate::io::bytes::read_text;
-use crate::io::error::{FormProblem, IoError, Unsupported};
+use crate::io::error::Cause;
+use crate::io::error::IoError;
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -42,14 +45,14 @@ struct PsfFile {
 /// It does not read, or is invalid.
 pub fn read_file(path: &Path) -> Result<Psf, IoError> {
     let text = read_text(path, MAX_BYTES)?;
-    let refused = |problem: FormProblem| IoError::unsupported(path, Unsupported::Psf(problem));
+    let refused = |problem: Cause| IoError::unsupported(path, NotAPsf(problem));
     let PsfFile { radius_mm, radial_fwhm_mm, tangential_fwhm_mm, axial_fwhm_mm, .. } =
-        toml_text::parse(&text, &[VERSION]).map_err(refused)?;
+        toml_text::parse(&text, &[VERSION]).map_err(|problem| refused(problem.into()))?;
     let expected = radius_mm.len();
     let keys =
         [("radial_fwhm_mm", &radial_fwhm_mm), ("tangential_fwhm_mm", &tangential_fwhm_mm), ("axial_fwhm_mm", &axial_fwhm_mm)];
     if let Some((key, values)) = keys.into_iter().find(|(_, values)| values.len() != expected) {
-        return Err(refused(FormProblem::PsfLen { key, found: values.len(), expected }));
+        return Err(refused(PsfProblem::Len { key, found: values.len(), expected }.into()));
     }
     let rows = (0..expected).map(|k| PsfAtRadius {
         radius_mm: radius_mm[k],
@@ -57,5 +60,30 @@ pub fn read_file(path: &Path) -> Result<Psf, IoError> {
         tangential_fwhm_mm: tangential_fwhm_mm[k],
         axial_fwhm_mm: axial_fwhm_mm[k],
     });
-    Psf::ByRadius(rows.collect()).checked().map_err(|error| refused(FormProblem::Psf(error)))
+    Psf::ByRadius(rows.collect()).checked().map_err(|error| refused(PsfProblem::Widths(error).into()))
 }
+
+/// A problem of a point spread function.
+#[derive(Debug, thiserror::Error)]
+enum PsfProblem {
+    /// Widths that are no point spread function.
+    #[error(transparent)]
+    Widths(PsfError),
+    /// A list of another length than that of the distances.
+    #[error("{key} has {found} numbers where radius_mm has {expected}")]
+    Len {
+        /// Its key.
+        key: &'static str,
+        /// Numbers of this list.
+        found: usize,
+        /// Numbers of `radius_mm`.
+        expected: usize,
+    },
+}
+
+/// A point spread function; the code is that of the problem.
+#[derive(Debug, thiserror::Error)]
+#[error("it is no point spread function that is understood ({0})")]
+struct NotAPsf(#[source] Cause);
+
+coded!(NotAPsf = "io.unsupported.tomoscope");

@@ -21,7 +21,9 @@ use super::toml_text::{Form, parse};
 use crate::data::nema::SPHERE_DIAMETERS_MM;
 use crate::data::{RecoveryBand, RecoveryQuantity, RecoveryStandard};
 use crate::io::bytes::read_text;
-use crate::io::error::{FormProblem, IoError};
+use crate::io::error::Cause;
+use crate::io::error::IoError;
+use crate::io::own::toml_text::FormProblem;
 
 const FORM: Form = Form { is_not: "it is no standard of recovery coefficients", versions: &[1], max_bytes: 1 << 20 };
 
@@ -72,35 +74,35 @@ pub fn read_file(path: &Path) -> Result<RecoveryStandard, IoError> {
     standard(&read_text(path, FORM.max_bytes)?).map_err(|problem| FORM.refused(path, problem))
 }
 
-fn standard(text: &str) -> Result<RecoveryStandard, FormProblem> {
+fn standard(text: &str) -> Result<RecoveryStandard, Cause> {
     let file: StandardFile = parse(text, FORM.versions)?;
     for (key, text) in [("name", &file.name), ("title", &file.title), ("source", &file.source)] {
         if text.trim().is_empty() {
-            return Err(FormProblem::EmptyText(key));
+            return Err(FormProblem::EmptyText(key).into());
         }
     }
     let place = |diameter: &f64| file.diameters_mm.iter().position(|listed| listed == diameter);
     let places: Vec<usize> = SPHERE_DIAMETERS_MM.iter().filter_map(place).collect();
     let places: [usize; 6] = match places.try_into() {
         Ok(places) if file.diameters_mm.len() == 6 => places,
-        _ => return Err(FormProblem::SphereDiameters(file.diameters_mm)),
+        _ => return Err(RecoveryProblem::SphereDiameters(file.diameters_mm).into()),
     };
     let sections =
         [(RecoveryQuantity::MeanA50, &file.mean_a50), (RecoveryQuantity::Max, &file.max), (RecoveryQuantity::Peak, &file.peak)];
     let sections = sections.into_iter().filter_map(|(quantity, limits)| Some((quantity, limits.as_ref()?)));
     let bands = sections.map(|(quantity, limits)| band(quantity, limits, places)).collect::<Result<Vec<_>, _>>()?;
     if bands.is_empty() {
-        return Err(FormProblem::NoBand);
+        return Err(RecoveryProblem::NoBand.into());
     }
     Ok(RecoveryStandard { name: file.name, title: file.title, source: file.source, bands })
 }
 
 /// Returns the band of a section; `places` are those of the spheres, the smallest first, in its lists.
-fn band(quantity: RecoveryQuantity, limits: &Limits, places: [usize; 6]) -> Result<RecoveryBand, FormProblem> {
+fn band(quantity: RecoveryQuantity, limits: &Limits, places: [usize; 6]) -> Result<RecoveryBand, RecoveryProblem> {
     let section = quantity.key();
     for (key, list) in [("min", &limits.min), ("max", &limits.max)] {
         if list.len() != places.len() {
-            return Err(FormProblem::BandLen { section, key, found: list.len() });
+            return Err(RecoveryProblem::BandLen { section, key, found: list.len() });
         }
     }
     let limits = places.map(|place| [limits.min[place], limits.max[place]]);
@@ -108,10 +110,52 @@ fn band(quantity: RecoveryQuantity, limits: &Limits, places: [usize; 6]) -> Resu
     match limits.iter().position(is_invalid) {
         Some(sphere) => {
             let [min, max] = limits[sphere];
-            Err(FormProblem::BandLimits { section, diameter_mm: SPHERE_DIAMETERS_MM[sphere], min, max })
+            Err(RecoveryProblem::BandLimits { section, diameter_mm: SPHERE_DIAMETERS_MM[sphere], min, max })
         }
         None => Ok(RecoveryBand { quantity, limits }),
     }
+}
+
+/// A problem of a standard of recovery coefficients.
+#[derive(Debug, thiserror::Error)]
+enum RecoveryProblem {
+    /// Diameters, mm, that are not those of the six spheres.
+    #[error(
+        "'diameters_mm' is {}; expected the inner diameters of the NEMA spheres, 10, 13, 17, 22, 28 and 37, each once", listed(.0)
+    )]
+    SphereDiameters(Vec<f64>),
+    /// A list of another length than six.
+    #[error("[{section}]: '{key}' has {found} numbers; expected 6, one for each of 'diameters_mm'")]
+    BandLen {
+        /// Its section.
+        section: &'static str,
+        /// Its key.
+        key: &'static str,
+        /// Its length.
+        found: usize,
+    },
+    /// Limits of a sphere that are no band.
+    #[error(
+        "[{section}], sphere of {diameter_mm} mm: min is {min} and max {max}; expected 0 ≤ min < max ≤ 10, as fractions (1 is the true activity)"
+    )]
+    BandLimits {
+        /// Their section.
+        section: &'static str,
+        /// Diameter of the sphere, mm.
+        diameter_mm: f64,
+        /// Lower limit.
+        min: f64,
+        /// Upper limit.
+        max: f64,
+    },
+    /// No section with limits.
+    #[error("it limits nothing; add [mean_a50], [max] or [peak], each with min and max")]
+    NoBand,
+}
+
+/// Returns numbers as text.
+fn listed(numbers: &[f64]) -> String {
+    numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -21,11 +21,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::ActivityRatioError;
 use crate::data::{
     ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape, Voxels, validate_activity_ratio,
 };
 use crate::geometry::Grid;
-use crate::io::error::{Excess, RegionProblem};
+use crate::geometry::GridError;
+use crate::io::error::Excess;
 
 /// Fields of a region in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -286,4 +288,41 @@ fn colour(text: &str) -> Result<[u8; 3], RegionProblem> {
     let value = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
     let [_, red, green, blue] = value.ok_or(RegionProblem::Field("colour", COLOUR))?.to_be_bytes();
     Ok([red, green, blue])
+}
+
+/// A problem of a region.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RegionProblem {
+    /// A shape that is not known.
+    #[error(
+        "the shape '{0}' is not known; use circle, ellipse, rectangle, polygon, sphere, ellipsoid, box, isocontour or voxels"
+    )]
+    UnknownShape(String),
+    /// A field of a shape that is missing or out of range, and its expected value: "a positive length".
+    #[error("the shape '{0}' needs '{1}', {2}")]
+    MemoryNeeds(String, &'static str, &'static str),
+    /// A field that a shape does not have.
+    #[error("the shape '{0}' has no '{1}'")]
+    NoField(String, &'static str),
+    /// A field that is out of range, and its expected value.
+    #[error("'{0}' must be {1}")]
+    Field(&'static str, &'static str),
+    /// A true activity ratio that is out of range.
+    #[error("'activity_ratio': {0}")]
+    ActivityRatio(#[from] ActivityRatioError),
+    /// No threshold of an isocontour, or two.
+    #[error("'isocontour' needs 'percent', possibly with 'background', or 'value'")]
+    Thresholds,
+    /// An impossible grid of voxels.
+    #[error("its voxels: {0}")]
+    Grid(#[from] GridError),
+    /// Too many voxels.
+    #[error("its grid has {} voxels; at most {} are read", .0.found, .0.max)]
+    ManyVoxels(Excess),
+    /// A run of voxels (the first and their number) that leaves the grid, and the number of its voxels.
+    #[error("its voxels: the run [{}, {}] leaves the grid of {} voxels", .0[0], .0[1], .1)]
+    Run([usize; 2], usize),
+    /// Another number of voxels than the grid has.
+    #[error("its voxels are not those of its grid")]
+    Voxels,
 }

@@ -41,10 +41,13 @@ use serde::{Deserialize, Serialize};
 
 pub use super::roi_entry::RoiEntry;
 use super::toml_text::{check_version, parse};
+use crate::coded::coded;
 use crate::data::{Notice, Roi, RoiRole};
 use crate::geometry::Grid;
 use crate::io::bytes::{read_text, write_whole};
-use crate::io::error::{Excess, IoError, RoiProblem};
+use crate::io::error::{Excess, IoError};
+use crate::io::own::roi_entry::RegionProblem;
+use crate::io::own::toml_text::FormProblem;
 
 /// Version of the format that is written; older ones are read.
 const VERSION: u32 = 2;
@@ -71,7 +74,7 @@ struct RoiFile {
 pub fn read_rois(path: &Path) -> Result<Vec<Roi>, IoError> {
     let text = read_text(path, MAX_BYTES)?;
     let parsed = if is_json(path) { parse_json(&text) } else { parse(&text, &VERSIONS).map_err(RoiProblem::from) };
-    parsed.and_then(|file| of_entries(&file.roi)).map_err(|problem| IoError::Rois(path.to_owned(), problem))
+    parsed.and_then(|file| of_entries(&file.roi)).map_err(|problem| IoError::Rois(path.to_owned(), problem.into()))
 }
 
 /// Returns the notice on hot regions without a true ratio, which have no contrast recovery.
@@ -104,7 +107,7 @@ pub fn partly_outside(rois: &[Roi], grid: &Grid) -> Option<Notice> {
 /// # Errors
 /// A region that would not read back, a failed write; an existing file then remains.
 pub fn write_rois(path: &Path, rois: &[Roi]) -> Result<(), IoError> {
-    let refused = |problem: RoiProblem| IoError::Rois(path.to_owned(), problem);
+    let refused = |problem: RoiProblem| IoError::Rois(path.to_owned(), problem.into());
     let file = RoiFile { version: VERSION, roi: rois.iter().map(RoiEntry::from).collect() };
     for entry in &file.roi {
         entry.roi().map_err(|problem| refused(RoiProblem::Unreadable(entry.name.clone(), problem)))?;
@@ -142,3 +145,31 @@ pub fn of_entries(entries: &[RoiEntry]) -> Result<Vec<Roi>, RoiProblem> {
     let numbered = entries.iter().enumerate();
     numbered.map(|(i, entry)| entry.roi().map_err(|problem| RoiProblem::Region(i + 1, entry.name.clone(), problem))).collect()
 }
+
+/// A problem of a ROI file.
+#[derive(Debug, thiserror::Error)]
+pub enum RoiProblem {
+    /// Invalid TOML, or another version.
+    #[error(transparent)]
+    Form(#[from] FormProblem),
+    /// Invalid JSON.
+    #[error("regions have a 'version' and a list 'roi'; {0}")]
+    Json(serde_json::Error),
+    /// An invalid region, by its number in the file, from 1, and its name.
+    #[error("ROI {0} ('{1}'): {2}")]
+    Region(usize, String, RegionProblem),
+    /// A region, by its name, that would be invalid in the file.
+    #[error("it could not be read back: '{0}': {1}")]
+    Unreadable(String, RegionProblem),
+    /// Regions without a JSON form.
+    #[error("it could not be read back: {0}")]
+    NoJson(serde_json::Error),
+    /// Regions without a TOML form.
+    #[error("it could not be read back: {0}")]
+    NoToml(toml::ser::Error),
+    /// Regions that make the file too long.
+    #[error("it could not be read back: {} bytes are more than the {} that such a file can have", .0.found, .0.max)]
+    TooLong(Excess<u64>),
+}
+
+coded!(RoiProblem = "io.roi-file");

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::toml_text::Form;
 use crate::io::bytes::write_f32_le;
-use crate::io::error::{FormProblem, IoError};
+use crate::io::error::IoError;
 
 const VERSION: u32 = 1;
 
@@ -51,7 +51,7 @@ pub fn read_factors(path: &Path) -> Result<SavedFactors, IoError> {
     let (header, data) = FORM.read_header::<Header>(path)?;
     let values = data.numbers(header.num_bins)?;
     if !values.iter().all(|value| (0.0..=1.0).contains(value)) {
-        return Err(FORM.refused(path, FormProblem::FactorValues(path.with_file_name(&header.data_file))));
+        return Err(FORM.refused(path, FactorValues(path.with_file_name(&header.data_file))));
     }
     Ok(SavedFactors { made_of: header.made_of, values })
 }
@@ -80,3 +80,8 @@ pub fn write_factors(path: &Path, factors: &SavedFactors) -> Result<(), IoError>
 pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("factors.f32")
 }
+
+/// Attenuation factors outside of 0 … 1.
+#[derive(Debug, thiserror::Error)]
+#[error("{} contains values that are not from 0 to 1", .0.display())]
+struct FactorValues(PathBuf);

@@ -38,9 +38,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::toml_text::Form;
+use crate::data::MatrixError;
 use crate::data::{BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
 use crate::io::bytes::zeroed;
-use crate::io::error::{FormProblem, IoError, Mismatch};
+use crate::io::error::{IoError, Mismatch};
+use crate::io::own::toml_text::FormProblem;
 use crate::scanner::find_ring;
 
 const VERSION: u32 = 1;
@@ -75,14 +77,14 @@ struct Header {
 /// the header's, invalid elements.
 pub fn read_matrix(path: &Path) -> Result<ResponseMatrix, IoError> {
     let (header, data) = FORM.read_header::<Header>(path)?;
-    let refused = |problem: FormProblem| FORM.refused(path, problem);
-    let ring = find_ring(&header.scanner).ok_or_else(|| refused(FormProblem::UnknownRing(header.scanner.clone())))?;
+    let refused = |problem: MatrixProblem| FORM.refused(path, problem);
+    let ring = find_ring(&header.scanner).ok_or_else(|| FORM.refused(path, FormProblem::UnknownRing(header.scanner.clone())))?;
     if header.num_lors != ring.num_lors() {
         let (ring, expected) = (ring.name.to_string(), ring.num_lors());
-        return Err(refused(FormProblem::NumPairs(ring, Mismatch { found: header.num_lors, expected })));
+        return Err(refused(MatrixProblem::NumPairs(ring, Mismatch { found: header.num_lors, expected })));
     }
     if header.num_elements > MAX_ELEMENTS {
-        return Err(refused(FormProblem::ManyElements(MAX_ELEMENTS)));
+        return Err(refused(MatrixProblem::ManyElements(MAX_ELEMENTS)));
     }
     let num_numbers = header.num_lors as u64 + header.num_elements;
     let data = data.path(4 * num_numbers)?;
@@ -152,4 +154,18 @@ fn write_all(writer: &mut dyn Write, numbers: &[u32]) -> io::Result<()> {
 /// Returns the data file that belongs to a header.
 pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("matrix.u32")
+}
+
+/// A problem of a system matrix.
+#[derive(Debug, thiserror::Error)]
+enum MatrixProblem {
+    /// Another number of pairs than a ring, by its name, has.
+    #[error("{} has {} pairs of crystals, not {}", .0, .1.expected, .1.found)]
+    NumPairs(String, Mismatch),
+    /// Too many elements of a matrix.
+    #[error("it would have more than {0} elements")]
+    ManyElements(u64),
+    /// Elements that are not a system matrix.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
 }

@@ -18,8 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use super::toml_text::Form;
 use crate::data::PairCounts;
+use crate::data::PairCountsError;
 use crate::io::bytes::write_f32_le;
-use crate::io::error::{FormProblem, IoError, Mismatch};
+use crate::io::error::{IoError, Mismatch};
+use crate::io::own::toml_text::FormProblem;
 use crate::scanner::find_ring;
 
 const VERSION: u32 = 1;
@@ -43,11 +45,11 @@ struct Header {
 /// the header's.
 pub fn read_pairs(path: &Path) -> Result<PairCounts, IoError> {
     let (header, data) = FORM.read_header::<Header>(path)?;
-    let refused = |problem: FormProblem| FORM.refused(path, problem);
-    let ring = find_ring(&header.scanner).ok_or_else(|| refused(FormProblem::UnknownRing(header.scanner.clone())))?;
+    let refused = |problem: PairsProblem| FORM.refused(path, problem);
+    let ring = find_ring(&header.scanner).ok_or_else(|| FORM.refused(path, FormProblem::UnknownRing(header.scanner.clone())))?;
     if header.num_crystals != ring.num_crystals() {
         let (ring, expected) = (ring.name.to_string(), ring.num_crystals());
-        return Err(refused(FormProblem::NumCrystals(ring, Mismatch { found: header.num_crystals, expected })));
+        return Err(refused(PairsProblem::NumCrystals(ring, Mismatch { found: header.num_crystals, expected })));
     }
     let counts = data.numbers(ring.num_lors())?;
     PairCounts::new(Arc::new(ring.clone()), counts).map_err(|error| refused(error.into()))
@@ -75,4 +77,15 @@ pub fn write_pairs(path: &Path, pairs: &PairCounts) -> Result<(), IoError> {
 /// Returns the data file that belongs to a header.
 pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("pairs.f32")
+}
+
+/// A problem of a crystal-pair histogram.
+#[derive(Debug, thiserror::Error)]
+enum PairsProblem {
+    /// Another number of crystals than a ring, by its name, has.
+    #[error("{} has {} crystals, not {}", .0, .1.expected, .1.found)]
+    NumCrystals(String, Mismatch),
+    /// Counts that are not those of the ring.
+    #[error(transparent)]
+    Pairs(#[from] PairCountsError),
 }

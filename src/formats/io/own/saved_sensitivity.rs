@@ -22,7 +22,7 @@ use super::toml_text::Form;
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::bytes::write_f32_le;
-use crate::io::error::{FormProblem, IoError};
+use crate::io::error::IoError;
 
 const VERSION: u32 = 1;
 
@@ -63,10 +63,10 @@ pub fn read_sensitivity(path: &Path) -> Result<SavedSensitivity, IoError> {
     let grid = grid.map_err(|source| IoError::Grid(path.to_owned(), source))?;
     let values = data.numbers(grid.num_voxels())?;
     if values.iter().any(|value| !(value.is_finite() && *value >= 0.0)) {
-        return Err(FORM.refused(path, FormProblem::SensitivityValues(path.with_file_name(&header.data_file))));
+        return Err(FORM.refused(path, SensitivityProblem::Values(path.with_file_name(&header.data_file))));
     }
     let volume = Volume::from_vec(grid, values, Unit::Mm);
-    let volume = volume.ok_or_else(|| FORM.refused(path, FormProblem::Voxels))?;
+    let volume = volume.ok_or_else(|| FORM.refused(path, SensitivityProblem::Voxels))?;
     Ok(SavedSensitivity { made_of: header.made_of, num_pairs: header.num_pairs, volume })
 }
 
@@ -96,4 +96,15 @@ pub fn write_sensitivity(path: &Path, sensitivity: &SavedSensitivity) -> Result<
 /// Returns the data file that belongs to a header.
 pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("sensitivity.f32")
+}
+
+/// A problem of a stored sensitivity.
+#[derive(Debug, thiserror::Error)]
+enum SensitivityProblem {
+    /// A sensitivity that is negative or not finite.
+    #[error("{} contains negative or non-finite values", .0.display())]
+    Values(PathBuf),
+    /// Another number of voxels than the grid has.
+    #[error("its voxels do not fill its grid")]
+    Voxels,
 }

@@ -39,9 +39,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::toml_text::Form;
+use crate::data::TubeSetError;
 use crate::data::{TubeSampling, TubeSet, TubesMade};
 use crate::io::bytes::write_f32_le;
-use crate::io::error::{FormProblem, IoError};
+use crate::io::error::IoError;
 
 const VERSION: u32 = 1;
 
@@ -71,7 +72,7 @@ struct Header {
 /// invalid coefficients.
 pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
     let (header, data) = FORM.read_header::<Header>(path)?;
-    let refused = |problem: FormProblem| FORM.refused(path, problem);
+    let refused = |problem: TubesProblem| FORM.refused(path, problem);
     let sampling = TubeSampling {
         num: header.num_samples,
         spacing_mm: header.spacing_mm,
@@ -79,7 +80,7 @@ pub fn read_tubes(path: &Path) -> Result<TubeSet, IoError> {
         num_ring_differences: header.num_ring_differences,
     };
     let num = sampling.num_coefficients().filter(|num| (1..=MAX_COEFFICIENTS).contains(num));
-    let num = num.ok_or_else(|| refused(FormProblem::NumCoefficients(MAX_COEFFICIENTS)))?;
+    let num = num.ok_or_else(|| refused(TubesProblem::NumCoefficients(MAX_COEFFICIENTS)))?;
     let set = TubeSet::new(header.scanner, sampling, data.numbers(num)?).map_err(|error| refused(error.into()))?;
     Ok(TubeSet { made: header.made, ..set })
 }
@@ -111,4 +112,15 @@ pub fn write_tubes(path: &Path, tubes: &TubeSet) -> Result<(), IoError> {
 /// Returns the data file that belongs to a header.
 pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("tubes.f32")
+}
+
+/// A problem of tubes of response.
+#[derive(Debug, thiserror::Error)]
+enum TubesProblem {
+    /// No coefficients, or too many.
+    #[error("they would have none, or more than {0} coefficients")]
+    NumCoefficients(usize),
+    /// Coefficients that are not a set of tubes.
+    #[error(transparent)]
+    Tubes(#[from] TubeSetError),
 }

@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 
 use super::toml_text::{self, Form};
 use crate::io::bytes::write_whole;
-use crate::io::error::{Excess, FormProblem, IoError, Unsupported};
+use crate::io::error::{Excess, IoError};
+use crate::io::own::toml_text::FormProblem;
 
 /// Version of the form that is written and read.
 pub const VERSION: u32 = 1;
@@ -37,10 +38,10 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, IoError> {
 ///
 /// # Errors
 /// Something in it has no text, such as a path that is not UTF-8; or it is too long to be read again.
-pub fn text(session: &impl Serialize) -> Result<String, FormProblem> {
-    let text = toml::to_string(session).map_err(FormProblem::NoText)?;
+pub fn text(session: &impl Serialize) -> Result<String, SessionProblem> {
+    let text = toml::to_string(session).map_err(SessionProblem::NoText)?;
     if text.len() as u64 > MAX_BYTES {
-        return Err(FormProblem::LongSession(Excess { found: text.len() as u64, max: MAX_BYTES }));
+        return Err(SessionProblem::Long(Excess { found: text.len() as u64, max: MAX_BYTES }));
     }
     Ok(text)
 }
@@ -50,6 +51,17 @@ pub fn text(session: &impl Serialize) -> Result<String, FormProblem> {
 /// # Errors
 /// It has no text, or the write fails; an existing file then remains.
 pub fn write(path: &Path, session: &impl Serialize) -> Result<(), IoError> {
-    let refused = |problem: FormProblem| IoError::unsupported(path, Unsupported::OwnForm("saving the session failed", problem));
+    let refused = |problem: SessionProblem| toml_text::refused(path, "saving the session failed", problem);
     write_whole(path, text(session).map_err(refused)?.as_bytes())
+}
+
+/// A problem of a session to save.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionProblem {
+    /// Something without a text, such as a path that is not UTF-8.
+    #[error("{0}")]
+    NoText(toml::ser::Error),
+    /// A session with too many bytes to be read again.
+    #[error("{} bytes are more than the {} that a session can have", .0.found, .0.max)]
+    Long(Excess<u64>),
 }

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::coded::coded;
 use crate::io::bytes::{NumberFormat, PendingPair, check_pair, read_contiguous, read_text, regular_file_len};
-use crate::io::error::{FormProblem, IoError, Mismatch, Unsupported};
+use crate::io::error::Cause;
+use crate::io::error::{IoError, Mismatch};
 
 /// Returns the place and the message of an error, without the line itself, which may be of any length.
 fn syntax(text: &str, error: &toml::de::Error) -> FormProblem {
@@ -75,8 +77,8 @@ struct DataKeys {
 
 impl Form {
     /// Returns the error of a refused file.
-    pub fn refused(&self, path: &Path, problem: FormProblem) -> IoError {
-        IoError::unsupported(path, Unsupported::OwnForm(self.is_not, problem))
+    pub fn refused(&self, path: &Path, problem: impl Into<Cause>) -> IoError {
+        refused(path, self.is_not, problem)
     }
 
     /// Reads a file.
@@ -120,6 +122,11 @@ impl Form {
     }
 }
 
+/// Returns the error of a refused file, or of one that is refused before it is written.
+pub fn refused(path: &Path, what: &'static str, problem: impl Into<Cause>) -> IoError {
+    IoError::unsupported(path, OwnForm(what, problem.into()))
+}
+
 /// Refuses a data file of another folder.
 ///
 /// # Errors
@@ -150,4 +157,46 @@ impl DataOfHeader<'_> {
     pub fn numbers(&self, num: usize) -> Result<Vec<f32>, IoError> {
         read_contiguous(&self.path(4 * num as u64)?, NumberFormat::F32, 0, num)
     }
+}
+
+/// A problem of the text of one of the program's own files.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum FormProblem {
+    /// Not TOML, or not the keys of this form.
+    #[error("line {line}: {message}{}", if *.is_cut { "; the file ends there and may have been cut short" } else { "" })]
+    Syntax {
+        /// The line, from 1.
+        line: usize,
+        /// The message of the TOML library.
+        message: String,
+        /// True if the text ends at the error.
+        is_cut: bool,
+    },
+    /// A version that is not supported, and the versions that are.
+    #[error("version {} is not supported; this program reads version {}", .0, versions(.1))]
+    Version(i64, &'static [u32]),
+    /// A data file in another folder.
+    #[error("'data_file' must be the name of a file in the same folder")]
+    DataFolder,
+    /// A data file, by its path, of another size.
+    #[error("{} has {} bytes where {} are expected", .0.display(), .1.found, .1.expected)]
+    DataSize(PathBuf, Mismatch<u64>),
+    /// A ring that is not known.
+    #[error("there is no ring '{0}'")]
+    UnknownRing(String),
+    /// A key, by its name, without a text.
+    #[error("'{0}' is empty; enter a text")]
+    EmptyText(&'static str),
+}
+
+/// A file of one of the program's own forms; the code is that of the problem.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}: {1}")]
+struct OwnForm(&'static str, #[source] Cause);
+
+coded!(OwnForm = "io.unsupported.tomoscope");
+
+/// Returns versions as text: "1 and 2".
+fn versions(versions: &[u32]) -> String {
+    versions.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ")
 }

@@ -13,9 +13,10 @@ use super::interfile::layout::{AxisOrder, Layout};
 use super::interfile::projections::{file_segments, read_counts, unusable_bin};
 use super::interfile::scan_facts::scan_facts;
 use super::interfile::scanner::Sampling;
+use crate::coded::coded;
 use crate::data::{Michelogram, Notice, ScanFacts};
 use crate::io::bytes::{ByteOrder, NumberFormat};
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 
 /// The mMR in headers.
@@ -68,11 +69,11 @@ pub fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
     refuse_tof(&header)?;
     match header.count("%lm event and tag words format (bits)")? {
         None | Some(32) => {}
-        Some(bits) => return Err(header.unsupported(Unsupported::WordBits(bits))),
+        Some(bits) => return Err(header.unsupported(SiemensProblem::WordBits(bits))),
     }
     let (span, max_ring_difference) = compression(&header)?;
     if span != 1 {
-        return Err(header.unsupported(Unsupported::RingPairs(span)));
+        return Err(header.unsupported(SiemensProblem::RingPairs(span)));
     }
     let mut notices = Vec::new();
     let segments = segments(&header, span, max_ring_difference)?;
@@ -145,7 +146,7 @@ fn sampling_of(header: &Header) -> Result<(Layout, Vec<usize>, ScanGeometry), Io
     check_scanner(header)?;
     refuse_tof(header)?;
     if header.word("%compression").is_some_and(|word| word != "off") {
-        return Err(header.unsupported(Unsupported::Compressed));
+        return Err(header.unsupported(SiemensProblem::Compressed));
     }
     let (span, max_ring_difference) = compression(header)?;
     let segments = segments(header, span, max_ring_difference)?;
@@ -186,7 +187,7 @@ fn refuse_tof(header: &Header) -> Result<(), IoError> {
     const KEY: &str = "%number of tof time bins";
     match header.count(KEY)? {
         None | Some(1) => Ok(()),
-        Some(num) => Err(header.unsupported(Unsupported::TofBins(num))),
+        Some(num) => Err(header.unsupported(SiemensProblem::TofBins(num))),
     }
 }
 
@@ -305,15 +306,48 @@ fn offsets(header: &Header, num_bytes: u64) -> Result<[Option<u64>; 2], IoError>
         let offset = header.text_at(OFFSET, index).unwrap_or("0");
         let bytes = offset.parse().map_err(|_| header.invalid(&format!("{OFFSET} [{index}]"), offset, "a number of bytes"))?;
         if offsets[kind].replace(bytes).is_some() {
-            return Err(header.unsupported(Unsupported::Twice(what)));
+            return Err(header.unsupported(SiemensProblem::Twice(what)));
         }
     }
     match offsets {
-        [None, _] => Err(header.unsupported(Unsupported::NoPrompts)),
-        [Some(a), Some(b)] if a.abs_diff(b) < num_bytes => Err(header.unsupported(Unsupported::Overlap(num_bytes, [a, b]))),
+        [None, _] => Err(header.unsupported(SiemensProblem::NoPrompts)),
+        [Some(a), Some(b)] if a.abs_diff(b) < num_bytes => Err(header.unsupported(SiemensProblem::Overlap(num_bytes, [a, b]))),
         _ => Ok(offsets),
     }
 }
+
+/// A problem of Siemens' sinograms, or of the header of their lists.
+#[derive(Debug, thiserror::Error)]
+enum SiemensProblem {
+    /// Siemens data with several bins of time of flight.
+    #[error("it holds time-of-flight data ('%number of tof time bins' is {0}), which is not read; add its time bins up")]
+    TofBins(usize),
+    /// Events of another size.
+    #[error("its words have {0} bits each; only lists of 32 bits are read")]
+    WordBits(usize),
+    /// Events in planes of several ring pairs.
+    #[error(
+        "its events are in planes of several ring pairs ('%axial compression' is {0}); only planes of one ring pair are supported"
+    )]
+    RingPairs(usize),
+    /// Compressed sinograms.
+    #[error(
+        "its data is packed in a way that only Siemens' software unpacks ('%compression' is on); let that write it again \
+         without compression"
+    )]
+    Compressed,
+    /// Prompts or randoms twice.
+    #[error("it holds {0} twice ('scan data type description')")]
+    Twice(String),
+    /// No prompts.
+    #[error("it holds no prompts ('scan data type description')")]
+    NoPrompts,
+    /// Prompts and randoms that overlap: the bytes of each, and their offsets.
+    #[error("its prompts and randoms of {} bytes each overlap ('data offset in bytes [i]': {} and {})", .0, .1[0], .1[1])]
+    Overlap(u64, [u64; 2]),
+}
+
+coded!(SiemensProblem = "io.unsupported.siemens");
 
 #[cfg(test)]
 mod tests {

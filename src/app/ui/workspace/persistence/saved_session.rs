@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Roi;
 use crate::io::rois::{self, RoiEntry};
-use crate::io::{IoError, RoiProblem, session_text};
+use crate::io::{IoError, session_text};
 use crate::plan::{ListFiles, ScanFiles, StudyFiles, SweepFiles};
 use crate::text::counted;
 use crate::ui::layer::second_image::SavedLayer;
@@ -282,7 +282,7 @@ impl SavedSession {
     ///
     /// # Errors
     /// A region is invalid.
-    pub fn rois(&self) -> Result<Vec<Roi>, RoiProblem> {
+    pub fn rois(&self) -> Result<Vec<Roi>, rois::RoiProblem> {
         rois::of_entries(&self.roi)
     }
 

@@ -9,8 +9,9 @@ use std::f64::consts::TAU;
 
 use super::header::Descriptor;
 use crate::data::{Direction, GradientAxis, Notice, SweepSpace};
+use crate::io::epri::bes3t::problem::Bes3tProblem;
 use crate::io::epri::records::Planned;
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
 use crate::scanner::epri::{half_circle_weights, unit_vector};
 
 const DEVICE: &str = "grdUnit";
@@ -38,7 +39,7 @@ impl Gradients {
             return Err(descriptor.invalid("GRAD", &size_g_per_cm.to_string(), expected));
         }
         if descriptor.text(DEVICE, "NrOfPsi").is_some_and(|text| text != "1") {
-            return Err(IoError::unsupported(&descriptor.path, Unsupported::SpectralSpatial));
+            return Err(IoError::unsupported(&descriptor.path, Bes3tProblem::SpectralSpatial));
         }
         let first = descriptor.number_in("deg", DEVICE, "FirstAlpha")?;
         let num_angles = descriptor.count(DEVICE, "NrOfAlpha")?;

@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::io::bytes::read_text;
-use crate::io::error::{IoError, Unsupported};
+use crate::io::epri::bes3t::problem::Bes3tProblem;
+use crate::io::error::IoError;
 
 /// Largest descriptor that is read.
 const MAX_BYTES: u64 = 1 << 20;
@@ -29,7 +30,7 @@ impl Descriptor {
         let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('*')).unwrap_or_default();
         if !first.starts_with("#DESC") {
             let found: String = first.chars().take(MAX_QUOTED).collect();
-            return Err(IoError::unsupported(path, Unsupported::NotBes3t(found)));
+            return Err(IoError::unsupported(path, Bes3tProblem::NotBes3t(found)));
         }
         Ok(Self { path: path.to_owned(), values: parse(&text) })
     }

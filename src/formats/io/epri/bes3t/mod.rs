@@ -4,6 +4,7 @@
 
 mod gradient;
 mod header;
+mod problem;
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,8 @@ use super::records::{Kind, Planned, Records, check_finite};
 use super::reference_reader::ReferenceReader;
 use crate::data::{Notice, Phase, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata};
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType};
-use crate::io::error::{IoError, Unsupported};
+use crate::io::epri::bes3t::problem::Bes3tProblem;
+use crate::io::error::IoError;
 use crate::io::notice;
 
 /// Reader of the reference spectra of such acquisitions.
@@ -57,7 +59,7 @@ impl Layout {
             return Err(descriptor.invalid("XPTS", &num_points.to_string(), "at least 3 samples of a spectrum"));
         }
         if descriptor.text("DESC", "ZTYP").is_some_and(|kind| kind != "NODATA") {
-            return Err(IoError::unsupported(&descriptor.path, Unsupported::ThirdAxis));
+            return Err(IoError::unsupported(&descriptor.path, Bes3tProblem::ThirdAxis));
         }
         let step_mt = field_step_mt(descriptor, num_points, &mut notices)?;
         let data = data_file(&descriptor.path)?;
@@ -72,7 +74,7 @@ fn check_second_axis(descriptor: &Descriptor, num_spectra: usize) -> Result<(), 
     match descriptor.text("SPL", "AXS2").filter(other) {
         Some(axis) => {
             let name = descriptor.text("DESC", "YNAM").unwrap_or(axis).to_owned();
-            Err(IoError::unsupported(&descriptor.path, Unsupported::SecondAxis(name, num_spectra)))
+            Err(IoError::unsupported(&descriptor.path, Bes3tProblem::SecondAxis(name, num_spectra)))
         }
         None => Ok(()),
     }
@@ -207,7 +209,7 @@ pub fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
     let Layout { mut records, num_spectra, step_mt, mut notices } = Layout::from_descriptor(&descriptor)?;
     check_second_axis(&descriptor, num_spectra)?;
     if num_spectra == 1 && descriptor.text("SPL", "GRAD").is_none() {
-        return Err(IoError::unsupported(path, Unsupported::SingleSpectrum));
+        return Err(IoError::unsupported(path, Bes3tProblem::SingleSpectrum));
     }
     let gradients = Gradients::from_descriptor(&descriptor)?;
     records.plan = gradients.plan();
@@ -279,7 +281,7 @@ pub fn read_spectrum(path: &Path) -> Result<(ReferenceSpectrum, Vec<Notice>), Io
     let Layout { mut records, num_spectra, step_mt, .. } = Layout::from_descriptor(&descriptor)?;
     check_second_axis(&descriptor, num_spectra)?;
     if num_spectra != 1 {
-        return Err(IoError::unsupported(path, Unsupported::SeveralSpectra(num_spectra)));
+        return Err(IoError::unsupported(path, Bes3tProblem::SeveralSpectra(num_spectra)));
     }
     let found = crate::io::bytes::regular_file_len(&records.data)?;
     if found < records.record_bytes() {

@@ -18,6 +18,7 @@ mod attributes;
 mod context;
 mod elements;
 mod pixels;
+mod problem;
 mod read;
 mod scan;
 mod segmentation;
@@ -34,10 +35,12 @@ use self::scan::Scan;
 use super::description::ImageDescription;
 use crate::data::{DecayReference, PetImage, Unit, Volume};
 use crate::io::bytes::PendingFolder;
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::image_problem::ImageProblem;
 
 pub use anonymous::{ANONYMOUS_START, is_anonymous};
 pub use context::{Patient, SeriesContext};
+pub use problem::DicomProblem;
 pub use read::{
     SegmentFigures, Segmentation, SegmentationKind, SeriesSlice, SourceSeries, files_of_series, find_series, is_dicom,
     is_segmentation, read_images, read_middle_slice, read_segmentation, source_series,
@@ -59,7 +62,7 @@ const MAX_SIDE: usize = u16::MAX as usize;
 /// An image of free radicals, of lengths, or of values whose meaning is not known; uptake values without facts of their scan; a
 /// correction for decay whose start or factors are unknown.
 pub fn check_image(path: &Path, unit: Unit, pet: Option<&PetImage>) -> Result<(), IoError> {
-    let other = |holds: &'static str| Err(Unsupported::DicomUnit(holds, "NIfTI (.nii.gz), Interfile (.hv) or .npy"));
+    let other = |holds: &'static str| Err(DicomProblem::Unit(holds, "NIfTI (.nii.gz), Interfile (.hv) or .npy"));
     let refused = |problem| IoError::unsupported(path, problem);
     let has_decay = pet.is_some_and(|pet| pet.scan.decay_reference != DecayReference::None);
     match unit {
@@ -68,20 +71,20 @@ pub fn check_image(path: &Path, unit: Unit, pet: Option<&PetImage>) -> Result<()
         Unit::SuvBodyWeight | Unit::SuvLeanJanmahasatian | Unit::SuvLeanJames | Unit::SuvBodySurface => {
             other("uptake values without the facts of their scan")
         }
-        Unit::Arbitrary => Err(Unsupported::DicomUnit("free radicals (EPRI)", "NIfTI (.nii.gz) or .npy")),
-        Unit::Millimolar => Err(Unsupported::DicomUnit("concentrations of free radicals (EPRI)", "NIfTI (.nii.gz) or .npy")),
-        Unit::Torr => Err(Unsupported::DicomUnit("oxygen pressures (EPRI)", "NIfTI (.nii.gz) or .npy")),
-        Unit::Millitesla => Err(Unsupported::DicomUnit("line widths and positions (EPRI)", "NIfTI (.nii.gz) or .npy")),
-        Unit::PerMicrosecond => Err(Unsupported::DicomUnit("relaxation rates (EPRI)", "NIfTI (.nii.gz) or .npy")),
+        Unit::Arbitrary => Err(DicomProblem::Unit("free radicals (EPRI)", "NIfTI (.nii.gz) or .npy")),
+        Unit::Millimolar => Err(DicomProblem::Unit("concentrations of free radicals (EPRI)", "NIfTI (.nii.gz) or .npy")),
+        Unit::Torr => Err(DicomProblem::Unit("oxygen pressures (EPRI)", "NIfTI (.nii.gz) or .npy")),
+        Unit::Millitesla => Err(DicomProblem::Unit("line widths and positions (EPRI)", "NIfTI (.nii.gz) or .npy")),
+        Unit::PerMicrosecond => Err(DicomProblem::Unit("relaxation rates (EPRI)", "NIfTI (.nii.gz) or .npy")),
         Unit::Mm => other("lengths in mm"),
         Unit::PerCm => other("attenuation coefficients"),
         Unit::Hounsfield => other("Hounsfield units"),
-        Unit::Unknown => Err(Unsupported::DicomNoUnit),
+        Unit::Unknown => Err(DicomProblem::NoUnit),
     }
     .map_err(refused)?;
     match pet.filter(|_| has_decay) {
-        Some(pet) if pet.scan.scan_start.is_none() => Err(refused(Unsupported::DicomDecay("the start of the scan".to_owned()))),
-        Some(pet) if pet.decay_factors.is_empty() => Err(refused(Unsupported::DicomDecay(unknown_factor(pet)))),
+        Some(pet) if pet.scan.scan_start.is_none() => Err(refused(DicomProblem::Decay("the start of the scan".to_owned()))),
+        Some(pet) if pet.decay_factors.is_empty() => Err(refused(DicomProblem::Decay(unknown_factor(pet)))),
         _ => Ok(()),
     }
 }
@@ -105,14 +108,14 @@ fn unknown_factor(pet: &PetImage) -> String {
 pub fn check_place(path: &Path) -> Result<(), IoError> {
     let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
     if !metadata.is_dir() {
-        return Err(IoError::unsupported(path, Unsupported::DicomNotAFolder));
+        return Err(IoError::unsupported(path, DicomProblem::NotAFolder));
     }
     let mut entries = fs::read_dir(path).map_err(IoError::open(path))?.flatten();
     match entries.find(|entry| !is_our_slice(&entry.path())) {
         None => Ok(()),
         Some(entry) => {
             let name = entry.file_name().display().to_string();
-            Err(IoError::unsupported(path, Unsupported::DicomOtherFile(name)))
+            Err(IoError::unsupported(path, DicomProblem::OtherFile(name)))
         }
     }
 }
@@ -139,7 +142,7 @@ pub fn write_series(
     let pet = description.pet.as_ref();
     check_image(path, volume.unit, pet)?;
     if let Some(&side) = volume.grid.size.iter().find(|&&n| n > MAX_SIDE) {
-        let problem = Unsupported::LongSide(side, "a DICOM series", MAX_SIDE);
+        let problem = ImageProblem::LongSide(side, "a DICOM series", MAX_SIDE);
         return Err(IoError::unsupported(path, problem));
     }
     check_place(path)?;

@@ -23,8 +23,10 @@ use super::{MAX_SIDE, encoded};
 use crate::data::{Notice, Placement};
 use crate::geometry::{Grid, Point};
 use crate::io::bytes::write_whole;
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::image_problem::ImageProblem;
 use crate::io::images::description::whole_words;
+use crate::io::images::dicom::problem::DicomProblem;
 use crate::io::notice;
 
 /// Largest distance of a frame from the slice of the source that it refers to, parts of a slice.
@@ -64,10 +66,10 @@ pub fn write_segmentation(
         segments.iter().cloned().partition(|segment| !segment.voxels.is_empty());
     segments.iter_mut().for_each(|segment| segment.voxels.sort_unstable());
     if segments.is_empty() {
-        return Err(IoError::unsupported(path, Unsupported::EmptySegmentation));
+        return Err(IoError::unsupported(path, DicomProblem::NoLesion));
     }
     if let Some(&side) = grid.size[..2].iter().chain([&segments.len()]).find(|&&n| n > MAX_SIDE) {
-        return Err(IoError::unsupported(path, Unsupported::LongSide(side, "a DICOM segmentation", MAX_SIDE)));
+        return Err(IoError::unsupported(path, ImageProblem::LongSide(side, "a DICOM segmentation", MAX_SIDE)));
     }
     let in_slice = (grid.size[0] * grid.size[1]) as u32;
     let frames = (1..).zip(&segments).flat_map(|(number, segment)| {

@@ -6,7 +6,9 @@ use std::collections::hash_map::Entry;
 
 use super::header::{Header, Layout};
 use crate::geometry::Point;
-use crate::io::error::{EventProblem, Excess, IoError, Unsupported};
+use crate::io::error::Refusal;
+use crate::io::error::{Excess, IoError};
+use crate::io::list_mode::castor::problem::CastorProblem;
 use crate::io::list_mode::records::{Records, pair_at, u16_at};
 use crate::scanner::{Crystal, Detectors};
 
@@ -31,12 +33,12 @@ pub(super) fn lines_of(
     max_lines: usize,
     num_crystals: usize,
     lines: &mut Vec<[u32; 2]>,
-) -> Result<(), EventProblem> {
+) -> Result<(), Refusal> {
     lines.clear();
     // Bytes after the pairs of an entry are arbitrary.
     let found = layout.num_lines.map_or(1, |at| usize::from(u16_at(record, at)));
     if !(1..=max_lines).contains(&found) {
-        return Err(EventProblem::NumPairs(Excess { found, max: max_lines }));
+        return Err(CastorProblem::NumPairs(Excess { found, max: max_lines }).into());
     }
     (0..found).try_for_each(|line| {
         lines.push(pair_at(record, layout.lines + 8 * line, num_crystals)?);
@@ -79,7 +81,7 @@ impl Ends {
         Ok(())
     }
 
-    fn add(&mut self, lines: &[[u32; 2]]) -> Result<(), EventProblem> {
+    fn add(&mut self, lines: &[[u32; 2]]) -> Result<(), Refusal> {
         if lines.len() == 1 {
             return Ok(());
         }
@@ -100,12 +102,12 @@ impl Ends {
     }
 
     /// Refuses pairs of opposite directions: the mean of crystals on both sides of the scanner would be in its middle.
-    fn check_directions(&self, lines: &[[u32; 2]]) -> Result<(), EventProblem> {
+    fn check_directions(&self, lines: &[[u32; 2]]) -> Result<(), Refusal> {
         let centre = |crystal: u32| self.scanner.crystals()[crystal as usize].centre_mm;
         let square = |a: u32, b: u32| centre(a).iter().zip(centre(b)).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
         let [first, second] = lines[0];
         match lines.iter().position(|line| square(line[0], first) > square(line[0], second)) {
-            Some(line) => Err(EventProblem::ReversedPair(line + 1)),
+            Some(line) => Err(CastorProblem::ReversedPair(line + 1).into()),
             None => Ok(()),
         }
     }
@@ -114,7 +116,7 @@ impl Ends {
     ///
     /// # Errors
     /// The entry was not in the files that were gathered.
-    pub(super) fn pair(&self, lines: &[[u32; 2]]) -> Result<[u32; 2], Unsupported> {
+    pub(super) fn pair(&self, lines: &[[u32; 2]]) -> Result<[u32; 2], CastorProblem> {
         let number = |side: usize| {
             let end = end_of(lines, side);
             if end[0] == end[end.len() - 1] { Some(end[0]) } else { self.means.get(&end).copied() }
@@ -122,7 +124,7 @@ impl Ends {
         match (lines, number(0), number(1)) {
             ([pair], ..) => Ok(*pair),
             (_, Some(first), Some(second)) => Ok([first, second]),
-            _ => Err(Unsupported::LateEntry),
+            _ => Err(CastorProblem::LateEntry),
         }
     }
 
@@ -136,7 +138,7 @@ impl Ends {
         layout: &Layout,
         max_lines: usize,
         lines: &mut Vec<[u32; 2]>,
-    ) -> Result<[u32; 2], EventProblem> {
+    ) -> Result<[u32; 2], Refusal> {
         if layout.num_lines.is_none() {
             return pair_at(record, layout.lines, self.num_real());
         }

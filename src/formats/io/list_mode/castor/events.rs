@@ -10,7 +10,9 @@ use super::header::{Header, Mode, Tof};
 use super::histogram_events;
 use super::scanner::table_of;
 use crate::data::{EventChunk, Notice};
-use crate::io::error::{EventProblem, IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::error::Refusal;
+use crate::io::list_mode::castor::problem::CastorProblem;
 use crate::io::list_mode::options::ListOptions;
 use crate::io::list_mode::reader::EventReader;
 use crate::io::list_mode::records::{RecordDecoder, RecordReader, Records, finite, outside_range, tof_mm_at, u32_at};
@@ -50,7 +52,7 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         return histogram_events::open(path, &header, options);
     }
     if header.mode != Mode::List {
-        return Err(IoError::unsupported(path, Unsupported::NoEvents));
+        return Err(IoError::unsupported(path, CastorProblem::NoEvents));
     }
     let table = table_of(&header, options)?;
     let factors = Factors::new(&header);
@@ -100,7 +102,7 @@ fn notices(header: &Header, options: &ListOptions) -> Vec<Notice> {
 }
 
 impl RecordDecoder for Decoder {
-    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), EventProblem> {
+    fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), Refusal> {
         let events = &mut chunk.prompts;
         let layout = &self.factors.layout;
         events.pairs.push(self.ends.pair_of(record, layout, self.max_lines, &mut self.lines)?);

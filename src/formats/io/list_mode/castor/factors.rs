@@ -2,7 +2,8 @@
 
 use super::header::{Header, Layout};
 use crate::data::LIGHT_MM_PER_PS;
-use crate::io::error::EventProblem;
+use crate::io::error::Refusal;
+use crate::io::list_mode::castor::problem::CastorProblem;
 use crate::io::list_mode::records::{f32_at, finite, rate_at};
 
 /// Corrections of the entries of a data file.
@@ -23,11 +24,11 @@ impl Factors {
     ///
     /// # Errors
     /// An invalid factor.
-    pub(super) fn multiplicative(&self, record: &[u8]) -> Result<f32, EventProblem> {
+    pub(super) fn multiplicative(&self, record: &[u8]) -> Result<f32, Refusal> {
         let factor = |at: Option<usize>, name: &'static str| match at.map(|at| f32_at(record, at)) {
             None => Ok(1.0),
             Some(factor) if factor > 0.0 && factor.is_finite() => Ok(f64::from(factor)),
-            Some(factor) => Err(EventProblem::Factor(name, factor)),
+            Some(factor) => Err(CastorProblem::Factor(name, factor)),
         };
         let layout = &self.layout;
         let product = factor(layout.attenuation, "attenuation")? * factor(layout.normalization, "normalisation")?;
@@ -38,7 +39,7 @@ impl Factors {
     ///
     /// # Errors
     /// An invalid rate.
-    pub(super) fn expected(&self, record: &[u8], at: Option<usize>, name: &'static str) -> Result<f64, EventProblem> {
+    pub(super) fn expected(&self, record: &[u8], at: Option<usize>, name: &'static str) -> Result<f64, Refusal> {
         at.map_or(Ok(0.0), |at| Ok(rate_at(record, at, name)? * self.duration_secs))
     }
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::keys::Keys;
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::list_mode::castor::problem::CastorProblem;
 
 /// Content of the entries of a data file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +80,7 @@ impl Header {
             found => return Err(keys.invalid("Data type", found, "PET")),
         }
         if keys.text("POI capability").is_some() || keys.text("POI correction flag").is_some_and(|flag| flag != "0") {
-            return Err(IoError::unsupported(path, Unsupported::DepthOfInteraction));
+            return Err(IoError::unsupported(path, CastorProblem::DepthOfInteraction));
         }
         let data_name = keys.required("Data filename")?;
         let max_lines: usize = keys.one("Maximum number of lines per event", Some(1))?;

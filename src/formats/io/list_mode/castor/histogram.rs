@@ -8,7 +8,9 @@ use super::factors::{Factors, width_mm};
 use super::header::{Header, Mode, Tof};
 use super::scanner::table_of;
 use crate::data::TofMeasurement;
-use crate::io::error::{EventProblem, IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::error::Refusal;
+use crate::io::list_mode::castor::problem::CastorProblem;
 use crate::io::list_mode::options::ListOptions;
 use crate::io::list_mode::records::{Records, f32_at, finite, u32_at};
 use crate::scanner::Detectors;
@@ -46,7 +48,7 @@ impl Histogram {
     pub fn open(path: &Path, options: &ListOptions) -> Result<Self, IoError> {
         let header = Header::read(path)?;
         if header.mode != Mode::Histogram {
-            return Err(IoError::unsupported(path, Unsupported::NotAHistogram));
+            return Err(IoError::unsupported(path, CastorProblem::NotAHistogram));
         }
         let detectors = Arc::new(table_of(&header, options)?.detectors);
         let factors = Factors::new(&header);
@@ -84,13 +86,7 @@ impl Histogram {
     }
 }
 
-fn decode(
-    record: &[u8],
-    factors: &Factors,
-    header: &Header,
-    num_crystals: usize,
-    bin: &mut HistogramBin,
-) -> Result<(), EventProblem> {
+fn decode(record: &[u8], factors: &Factors, header: &Header, num_crystals: usize, bin: &mut HistogramBin) -> Result<(), Refusal> {
     let layout = &factors.layout;
     bin.time_ms = layout.time.map_or(0, |at| u32_at(record, at));
     bin.multiplicative = factors.multiplicative(record)?;
@@ -102,7 +98,7 @@ fn decode(
     for at in (0..num_tof).map(|tof| first + tof * bytes) {
         let counts = f32_at(record, at);
         if !counts.is_finite() {
-            return Err(EventProblem::Counts(counts));
+            return Err(CastorProblem::Counts(counts).into());
         }
         let scatter = factors.expected(record, header.has_scatter.then_some(at + 4), "scatter")?;
         bin.counts.push(counts);

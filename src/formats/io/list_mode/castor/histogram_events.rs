@@ -11,8 +11,9 @@ use super::histogram::{Histogram, HistogramBin};
 use super::normalization::PairFactors;
 use super::scanner::table_of;
 use crate::data::{Attenuation, EventChunk, ListMetadata, Notice};
-use crate::io::error::{IoError, MAX_COUNTS, Unsupported};
+use crate::io::error::IoError;
 use crate::io::list_mode::bytes::ByteStream;
+use crate::io::list_mode::castor::problem::{CastorProblem, MAX_COUNTS};
 use crate::io::list_mode::options::ListOptions;
 use crate::io::list_mode::reader::{EVENTS_AT_ONCE, EventReader};
 use crate::io::notice;
@@ -76,7 +77,7 @@ impl HistogramEvents {
         }
         let counts = self.bin.counts[self.num_begun];
         if !((0.0..=MAX_COUNTS).contains(&counts) && counts.fract() == 0.0) {
-            return Err(IoError::unsupported(&self.histogram.header.data, Unsupported::BinCounts(self.number, counts)));
+            return Err(IoError::unsupported(&self.histogram.header.data, CastorProblem::BinCounts(self.number, counts)));
         }
         (self.num_left, self.num_begun) = (counts as usize, self.num_begun + 1);
         Ok(true)

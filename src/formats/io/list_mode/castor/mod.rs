@@ -25,6 +25,7 @@ mod histogram_events;
 mod keys;
 mod layer;
 mod normalization;
+mod problem;
 pub(super) mod scanner;
 mod writer;
 

@@ -8,7 +8,8 @@ use super::ends::Ends;
 use super::factors::Factors;
 use super::header::{Header, Mode};
 use crate::data::{Fingerprint, PairEfficiency};
-use crate::io::error::{IoError, Mismatch, Unsupported};
+use crate::io::error::{IoError, Mismatch};
+use crate::io::list_mode::castor::problem::CastorProblem;
 use crate::io::list_mode::records::Records;
 use crate::scanner::Detectors;
 
@@ -32,11 +33,11 @@ impl PairFactors {
     pub(super) fn read(path: &Path, list: &Header, ends: &mut Ends) -> Result<Self, IoError> {
         let header = Header { calibration: list.calibration, ..Header::read(path)? };
         if header.mode != Mode::Normalization {
-            return Err(IoError::unsupported(path, Unsupported::NotANormalization));
+            return Err(IoError::unsupported(path, CastorProblem::NotANormalization));
         }
         if header.scanner != list.scanner {
             let (found, expected) = (header.scanner, list.scanner.clone());
-            return Err(IoError::unsupported(path, Unsupported::OtherScanner(Mismatch { found, expected })));
+            return Err(IoError::unsupported(path, CastorProblem::OtherScanner(Mismatch { found, expected })));
         }
         ends.gather(&header)?;
         Self::of_entries(&header, ends)

@@ -8,7 +8,8 @@ use super::header::Header;
 use super::keys::Keys;
 use super::layer::Layer;
 use crate::io::bytes::regular_file_len;
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::list_mode::castor::problem::CastorProblem;
 use crate::io::list_mode::options::ListOptions;
 use crate::io::own::crystals::{Crystals, read_crystals};
 use crate::scanner::{Crystal, Detectors};
@@ -92,7 +93,7 @@ fn look_up_table(path: &Path, layers: &[Layer]) -> Result<Vec<Crystal>, IoError>
     let num: u64 = layers.iter().map(|layer| layer.num_crystals).sum();
     let (found, expected) = (regular_file_len(path)?, num * CRYSTAL_BYTES);
     if found != expected || num > MAX_CRYSTALS {
-        let problem = Unsupported::TableSize { found, num, size: CRYSTAL_BYTES, max: MAX_CRYSTALS };
+        let problem = CastorProblem::TableSize { found, num, size: CRYSTAL_BYTES, max: MAX_CRYSTALS };
         return Err(IoError::unsupported(path, problem));
     }
     let bytes = std::fs::read(path).map_err(IoError::read(path))?;
@@ -114,7 +115,7 @@ pub(super) fn table_of(header: &Header, options: &ListOptions) -> Result<Crystal
         .or_else(|| ["hscan", "geom", "crystals.toml"].map(in_folder).into_iter().find(|path| path.is_file()));
     match found {
         Some(path) => read(&path),
-        None => Err(IoError::unsupported(&header.path, Unsupported::NoTable(header.scanner.clone()))),
+        None => Err(IoError::unsupported(&header.path, CastorProblem::NoTable(header.scanner.clone()))),
     }
 }
 

@@ -10,7 +10,8 @@ use super::factors::width_mm;
 use super::header::{Header, Layout, Tof};
 use crate::data::{Events, ListMetadata};
 use crate::io::bytes::{OutputLock, PendingFile};
-use crate::io::error::{IoError, Mismatch, Unsupported};
+use crate::io::error::{IoError, Mismatch};
+use crate::io::list_mode::castor::problem::CastorProblem;
 use crate::scanner::{Crystal, Cylinder, Detectors};
 
 /// Most layers of crystals that a table is written for.
@@ -50,12 +51,12 @@ impl Writer {
         let scanner = facts.detectors.name().to_owned();
         let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ' | '+');
         if scanner.trim() != scanner || scanner.is_empty() || scanner.starts_with('.') || !scanner.chars().all(is_plain) {
-            return Err(IoError::unsupported(path, Unsupported::ScannerName(scanner)));
+            return Err(IoError::unsupported(path, CastorProblem::ScannerName(scanner)));
         }
         let data = path.with_extension("Cdf");
         let name = data.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if data == path || name.contains(['#', ':', '\n', '\r']) || name.trim() != name || name.starts_with('!') {
-            return Err(IoError::unsupported(path, Unsupported::CastorName));
+            return Err(IoError::unsupported(path, CastorProblem::HeaderName));
         }
         layers(path, &facts.detectors)?;
         let header = Header {
@@ -113,17 +114,17 @@ impl Writer {
     }
 
     /// Returns the fields of the first events and adds them to the header.
-    fn fields(&mut self, events: &Events) -> Result<Fields, Unsupported> {
+    fn fields(&mut self, events: &Events) -> Result<Fields, CastorProblem> {
         self.header.has_normalization = !events.multiplicative.is_empty() || self.facts.efficiency.is_some();
         self.header.has_randoms = !events.additive.is_empty();
         if self.header.has_randoms && self.header.duration_secs <= 0.0 {
-            return Err(Unsupported::NoDuration);
+            return Err(CastorProblem::NoDuration);
         }
         let mut rate = 1.0 / self.header.duration_secs;
         let mut step_mm = None;
         self.header.tof = None;
         if let Some([from, to]) = events.tof_mm.first().map(|interval| interval.map(f64::from)) {
-            let tof = self.facts.tof.as_ref().ok_or(Unsupported::NoTofResolution)?;
+            let tof = self.facts.tof.as_ref().ok_or(CastorProblem::NoTofResolution)?;
             step_mm = Some(to - from).filter(|&width| width > 0.0);
             let range_mm = tof.window_mm.iter().fold(0.0, |widest: f64, mm| widest.max(2.0 * mm.abs()));
             let [fwhm_ps, range_ps] = [tof.fwhm_mm, range_mm].map(|mm| mm / width_mm(1.0));
@@ -135,13 +136,13 @@ impl Writer {
 }
 
 /// Returns the bytes of events.
-fn encode(fields: &Fields, facts: &ListMetadata, events: &Events) -> Result<Vec<u8>, Unsupported> {
+fn encode(fields: &Fields, facts: &ListMetadata, events: &Events) -> Result<Vec<u8>, CastorProblem> {
     let (num, layout) = (events.len(), &fields.layout);
     let has = |values: usize, field: Option<usize>| values == field.map_or(0, |_| num);
     let has_factors = has(events.multiplicative.len(), layout.normalization) || facts.efficiency.is_some();
     let has_others = has(events.additive.len(), layout.randoms) && has(events.tof_mm.len(), layout.measured);
     if !has_factors || !has_others || events.times_ms.len() != num {
-        return Err(Unsupported::OtherFields);
+        return Err(CastorProblem::OtherFields);
     }
     let num_crystals = facts.detectors.crystals().len();
     let mut bytes = vec![0; num * layout.size];
@@ -152,7 +153,7 @@ fn encode(fields: &Fields, facts: &ListMetadata, events: &Events) -> Result<Vec<
     };
     for (event, &[a, b]) in events.pairs.iter().enumerate() {
         if a.max(b) as usize >= num_crystals || a == b {
-            return Err(Unsupported::EventCrystals([a, b], num_crystals - 1));
+            return Err(CastorProblem::EventCrystals([a, b], num_crystals - 1));
         }
         put(event, layout.time, events.times_ms[event].to_le_bytes());
         put(event, Some(layout.lines), a.to_le_bytes());
@@ -161,7 +162,7 @@ fn encode(fields: &Fields, facts: &ListMetadata, events: &Events) -> Result<Vec<
             let event_factor = events.multiplicative.get(event).copied();
             let factor = event_factor.or_else(|| Some(facts.efficiency.as_ref()?.of([a, b]))).unwrap_or(1.0);
             if !(factor > 0.0 && factor.is_finite()) {
-                return Err(Unsupported::EventEfficiency([a, b], factor));
+                return Err(CastorProblem::EventEfficiency([a, b], factor));
             }
             put(event, layout.normalization, (1.0 / factor).to_le_bytes());
         }
@@ -171,7 +172,7 @@ fn encode(fields: &Fields, facts: &ListMetadata, events: &Events) -> Result<Vec<
         if let Some([from, to]) = events.tof_mm.get(event).map(|interval| interval.map(f64::from)) {
             let width = fields.step_mm.unwrap_or(0.0);
             if (to - from - width).abs() > SAME_WIDTH * width {
-                return Err(Unsupported::TofWidths(Mismatch { found: to - from, expected: width }));
+                return Err(CastorProblem::TofWidths(Mismatch { found: to - from, expected: width }));
             }
             let difference_ps = 0.5 * (from + to) / width_mm(1.0);
             put(event, layout.measured, (difference_ps as f32).to_le_bytes());
@@ -224,7 +225,7 @@ fn text(header: &Header) -> String {
 /// Returns the layers of a scanner's crystals: those of one size that follow each other.
 fn layers<'a>(path: &Path, detectors: &'a Detectors) -> Result<Vec<&'a [Crystal]>, IoError> {
     let layers: Vec<_> = detectors.crystals().chunk_by(|a, b| a.size_mm == b.size_mm).collect();
-    if layers.len() > MAX_LAYERS { Err(IoError::unsupported(path, Unsupported::CrystalSizes)) } else { Ok(layers) }
+    if layers.len() > MAX_LAYERS { Err(IoError::unsupported(path, CastorProblem::CrystalSizes)) } else { Ok(layers) }
 }
 
 /// Writes a scanner's table in CASToR's form, its text and its crystals, and returns the files that did not exist: complete, under
@@ -257,7 +258,7 @@ fn write_table(path: &Path, name: &str, detectors: &Detectors) -> Result<Vec<Pen
         let path = path.with_file_name(format!("{name}.{ending}"));
         match std::fs::read(&path) {
             Ok(found) if found == bytes => {}
-            Ok(_) => return Err(IoError::unsupported(&path, Unsupported::OtherTable)),
+            Ok(_) => return Err(IoError::unsupported(&path, CastorProblem::OtherTable)),
             Err(_) => {
                 let file = PendingFile::create(&path)?;
                 file.write(|writer| writer.write_all(&bytes))?;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::schema::{Form, Number, Record, Schema, Sizes, Type, TypeId};
-use crate::io::error::{IoError, PetsirdProblem};
+use crate::io::error::IoError;
 use crate::io::list_mode::bytes::ByteStream;
+use crate::io::list_mode::petsird::problem::PetsirdProblem;
 
 /// Largest number of bytes of a value that is held as a whole, in the file or in memory.
 const MAX_BYTES: usize = 1 << 31;

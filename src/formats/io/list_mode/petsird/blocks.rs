@@ -3,7 +3,7 @@
 use super::binary::{Value, missing};
 use super::geometry::Transform;
 use super::schema::{Schema, Sizes, Type, TypeId};
-use crate::io::error::PetsirdProblem;
+use crate::io::list_mode::petsird::problem::PetsirdProblem;
 
 /// Events of a time block that this program writes, after which another one of the same time begins.
 pub const MAX_EVENTS: u64 = 1 << 20;

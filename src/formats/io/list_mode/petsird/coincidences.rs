@@ -3,7 +3,7 @@
 use super::binary::{Fault, MAX_VARINT, missing, varint};
 use super::schema::{Form, Number, Schema, Sizes, Type, TypeId};
 use crate::data::Events;
-use crate::io::error::PetsirdProblem;
+use crate::io::list_mode::petsird::problem::PetsirdProblem;
 
 /// Most parts of a coincidence.
 const MAX_PARTS: usize = 64;

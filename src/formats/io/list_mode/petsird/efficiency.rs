@@ -10,7 +10,8 @@
 use super::binary::{Value, unlike};
 use super::geometry::ModuleType;
 use crate::data::{Fingerprint, PairEfficiency};
-use crate::io::error::{Mismatch, PetsirdProblem};
+use crate::io::error::Mismatch;
+use crate::io::list_mode::petsird::problem::PetsirdProblem;
 
 /// The efficiencies of a file, energies together.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use nalgebra::{Matrix3, SMatrix};
 
 use super::binary::Value;
 use crate::geometry::{Point, Vector};
-use crate::io::error::PetsirdProblem;
+use crate::io::list_mode::petsird::problem::PetsirdProblem;
 use crate::scanner::Crystal;
 
 /// Largest deviation of a transform from a rigid one, and of edges from right angles.

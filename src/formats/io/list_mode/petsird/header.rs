@@ -13,7 +13,8 @@ use super::efficiency::{Efficiencies, are_in_coincidence};
 use super::geometry::{ModuleType, Transform, crystals};
 use crate::data::{Exam, ListMetadata, Notice, Sex, TofException, TofMeasurement};
 use crate::geometry::LENGTHS_MM;
-use crate::io::error::{Excess, IoError, Mismatch, PetsirdProblem};
+use crate::io::error::{Excess, IoError, Mismatch};
+use crate::io::list_mode::petsird::problem::PetsirdProblem;
 use crate::scanner::Detectors;
 
 /// The required content of a header.

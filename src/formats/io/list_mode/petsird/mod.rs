@@ -12,6 +12,7 @@ mod coincidences;
 mod efficiency;
 mod geometry;
 mod header;
+mod problem;
 mod schema;
 mod walk;
 mod write;
@@ -31,9 +32,9 @@ use super::bytes::ByteStream;
 use super::reader::{EVENTS_AT_ONCE, EventReader};
 use crate::data::{EventChunk, ListMetadata, Notice, middle_ms};
 use crate::io::error::{IoError, Mismatch};
+use crate::io::list_mode::petsird::problem::PetsirdProblem;
 use crate::io::notice;
 
-pub use crate::io::error::PetsirdProblem;
 pub use write::PetsirdWriter;
 
 /// First bytes of a file; the version of the binary format follows.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::io::error::{Mismatch, PetsirdProblem};
+use crate::io::error::Mismatch;
+use crate::io::list_mode::petsird::problem::PetsirdProblem;
 
 /// Longest schema, bytes.
 pub const MAX_SCHEMA_BYTES: u64 = 1 << 20;

@@ -2,8 +2,9 @@
 
 use super::binary::{Fault, MAX_VARINT, next_varint, varint};
 use super::schema::{Form, Schema, Sizes, Type, TypeId};
-use crate::io::error::{IoError, PetsirdProblem};
+use crate::io::error::IoError;
 use crate::io::list_mode::bytes::ByteStream;
+use crate::io::list_mode::petsird::problem::PetsirdProblem;
 
 /// A part that is still to be skipped; the next one is last.
 #[derive(Debug)]

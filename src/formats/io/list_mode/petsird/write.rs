@@ -7,7 +7,8 @@ use super::blocks::MAX_EVENTS;
 use super::write_header::{Bytes, MAX_WITH_EFFICIENCIES, are_efficiencies_written, header, runs_of_one_size, tof_edges};
 use crate::data::{EventChunk, Events, ListMetadata, Notice};
 use crate::io::bytes::PendingFile;
-use crate::io::error::{Excess, IoError, PetsirdProblem};
+use crate::io::error::{Excess, IoError};
+use crate::io::list_mode::petsird::problem::PetsirdProblem;
 use crate::io::notice;
 
 /// Most types of modules, which are pieces of the numbering with crystals of one size.

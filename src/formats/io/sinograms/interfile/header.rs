@@ -6,8 +6,10 @@ use std::str::FromStr;
 
 use crate::data::Notice;
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType, check_pair, read_text, regular_file_len};
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::error::Refusal;
 use crate::io::notice;
+use crate::io::sinograms::interfile::problem::InterfileProblem;
 use crate::text::shortened;
 
 /// Largest header that is read; real ones have a few kilobytes.
@@ -63,7 +65,7 @@ impl Header {
     pub fn read(path: &Path) -> Result<Self, IoError> {
         let text = read_text(path, MAX_HEADER_BYTES)?.replace("\\\r\n", "").replace("\\\n", "");
         if text.trim().is_empty() {
-            return Err(IoError::unsupported(path, Unsupported::EmptyHeader));
+            return Err(IoError::unsupported(path, InterfileProblem::EmptyHeader));
         }
         let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with(';'));
         let first = lines.next().unwrap_or_default();
@@ -174,7 +176,7 @@ impl Header {
     }
 
     /// Returns the error of unsupported content.
-    pub fn unsupported(&self, problem: Unsupported) -> IoError {
+    pub fn unsupported(&self, problem: impl Into<Refusal>) -> IoError {
         IoError::unsupported(&self.path, problem)
     }
 
@@ -277,7 +279,7 @@ impl Header {
             let factors: Vec<f64> = list(text).map(|item| self.parse(KEY, item, "a number")).collect::<Result<_, _>>()?;
             let Some((&first, rest)) = factors.split_first() else { return Ok(1.0) };
             if rest.iter().any(|&factor| factor != first) {
-                return Err(self.unsupported(Unsupported::DifferentFactors));
+                return Err(self.unsupported(InterfileProblem::DifferentFactors));
             }
             return if first.is_finite() { Ok(first) } else { Err(self.invalid(KEY, text, "a finite number")) };
         }
@@ -290,7 +292,7 @@ impl Header {
         for (key, what) in [("number of time frames", "time frames"), ("number of image data types", "types of image")] {
             let num = self.count(key)?.unwrap_or(1);
             if num > 1 {
-                return Err(self.unsupported(Unsupported::SeveralParts(num, what, key)));
+                return Err(self.unsupported(InterfileProblem::SeveralParts(num, what, key)));
             }
         }
         Ok(())

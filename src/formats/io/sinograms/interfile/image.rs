@@ -7,7 +7,9 @@ use super::header::{CHECKSUM, Header};
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::bytes::{Checksum, PendingPair, read_contiguous, write_f32_le};
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::image_problem::ImageProblem;
+use crate::io::sinograms::interfile::problem::InterfileProblem;
 
 /// A key of our own that names the unit of the values; other programs pass it over.
 const UNIT_KEY: &str = "tomoscope image unit";
@@ -33,7 +35,7 @@ pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     header.patient_position(&mut notices);
     let values = read_contiguous(&source.path, source.format, source.offset, grid.num_voxels())?;
     let volume = Volume::from_vec(grid, values, unit(&header));
-    let volume = volume.ok_or_else(|| header.unsupported(Unsupported::Voxels))?;
+    let volume = volume.ok_or_else(|| header.unsupported(ImageProblem::Voxels))?;
     notices.extend(volume.not_finite().map(|values| header.warning(values.to_string())));
     Ok((volume, notices))
 }
@@ -69,7 +71,7 @@ fn check_axes(header: &Header) -> Result<(), IoError> {
     const KEY: &str = "number of dimensions";
     match header.count(KEY)? {
         Some(3) | None => {}
-        Some(4 | 5) => return Err(header.unsupported(Unsupported::ProjectionData)),
+        Some(4 | 5) => return Err(header.unsupported(InterfileProblem::ProjectionData)),
         Some(other) => return Err(header.invalid(KEY, &other.to_string(), "3 for an image")),
     }
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {

@@ -4,7 +4,8 @@ use super::header::Header;
 use super::scanner::Sampling;
 use super::tof;
 use crate::data::TofBins;
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::sinograms::interfile::problem::InterfileProblem;
 use crate::scanner::Segment;
 
 /// Axis after the segment, which is the slowest.
@@ -69,12 +70,12 @@ fn twice_mean(segment: &Segment) -> i64 {
 
 fn check_dimensions(header: &Header) -> Result<(), IoError> {
     if header.word("pet data type").as_deref() == Some("image") {
-        return Err(header.unsupported(Unsupported::Image));
+        return Err(header.unsupported(InterfileProblem::Image));
     }
     const KEY: &str = "number of dimensions";
     match header.count(KEY)? {
         Some(4 | 5) => Ok(()),
-        Some(3) => Err(header.unsupported(Unsupported::ImageDimensions)),
+        Some(3) => Err(header.unsupported(InterfileProblem::ImageDimensions)),
         Some(other) => Err(header.invalid(KEY, &other.to_string(), "4, or 5 with time of flight")),
         None => Err(header.missing(KEY, "projection data has 4: tangential, axial, view, segment")),
     }
@@ -95,7 +96,7 @@ fn segments(header: &Header, axial_axis: usize) -> Result<Vec<Segment>, IoError>
         }
     }
     if num_segments % 2 == 0 {
-        return Err(header.unsupported(Unsupported::EvenSegments(num_segments)));
+        return Err(header.unsupported(InterfileProblem::EvenSegments(num_segments)));
     }
     let ring_differences = min.into_iter().zip(max);
     let segments: Vec<Segment> = ring_differences
@@ -110,10 +111,10 @@ fn segments(header: &Header, axial_axis: usize) -> Result<Vec<Segment>, IoError>
     sums.sort_unstable();
     if let Some(pair) = sums.windows(2).find(|pair| pair[0] == pair[1]) {
         let mean = pair[0] as f64 / 2.0;
-        return Err(header.unsupported(Unsupported::SameSegments(mean)));
+        return Err(header.unsupported(InterfileProblem::SameSegments(mean)));
     }
     if sums.binary_search(&0).is_err() {
-        return Err(header.unsupported(Unsupported::NoDirectSegment));
+        return Err(header.unsupported(InterfileProblem::NoDirectSegment));
     }
     Ok(segments)
 }

@@ -20,6 +20,7 @@
 pub(super) mod header;
 mod image;
 pub(super) mod layout;
+mod problem;
 pub(super) mod projections;
 pub(super) mod scan_facts;
 pub(super) mod scanner;
@@ -30,7 +31,8 @@ pub use projections::{OwnFacts, read_geometry, read_own_facts, read_projections,
 
 use std::path::{Path, PathBuf};
 
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::sinograms::interfile::problem::InterfileProblem;
 
 /// Returns the data file that a file names, if it is a header.
 pub fn data_files(header: &Path) -> Vec<PathBuf> {
@@ -44,6 +46,6 @@ fn data_file_name(header: &Path, data: &Path) -> Result<String, IoError> {
     let name = data.file_name().and_then(|name| name.to_str()).filter(is_plain);
     match name {
         Some(name) if data != header => Ok(name.to_owned()),
-        _ => Err(IoError::unsupported(header, Unsupported::HeaderName)),
+        _ => Err(IoError::unsupported(header, InterfileProblem::HeaderName)),
     }
 }

@@ -2,7 +2,8 @@
 
 use super::header::Header;
 use crate::data::Notice;
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::sinograms::interfile::problem::InterfileProblem;
 use crate::scanner::{InPlane, ScanGeometry, Scanner, Segment, find_by_originating_system};
 
 /// Lengths that differ by less are the same: STIR writes six digits.
@@ -158,7 +159,7 @@ fn check_detectors(header: &Header, geometry: &ScanGeometry, notices: &mut Vec<N
         "blocksoncylindrical" => notices.push(
             header.warning("its detectors are in flat blocks ('Scanner geometry'); a cylinder is assumed, which blurs the edges"),
         ),
-        _ => return Err(header.unsupported(Unsupported::ScannerGeometry(layout.to_owned()))),
+        _ => return Err(header.unsupported(InterfileProblem::ScannerGeometry(layout.to_owned()))),
     }
     if !matches!(geometry.in_plane, InPlane::Detectors | InPlane::DetectorPairs) {
         return Ok(());

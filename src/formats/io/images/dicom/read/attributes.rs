@@ -5,7 +5,7 @@ use dicom_dictionary_std::{StandardDataDictionary, tags};
 use dicom_object::mem::InMemElement;
 use dicom_object::{InMemDicomObject, Tag};
 
-use crate::io::error::DicomProblem;
+use crate::io::images::dicom::problem::DicomProblem;
 use crate::text::shortened;
 
 /// Objects that are searched for an attribute, one after the other.

@@ -10,7 +10,8 @@ use dicom_encoding::transfer_syntax::Codec;
 use super::elements::{Checked, PixelBytes, not_read};
 use super::layout::{Layout, frame_bytes, frames};
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType};
-use crate::io::error::{DicomProblem, Mismatch};
+use crate::io::error::Mismatch;
+use crate::io::images::dicom::problem::DicomProblem;
 
 /// Decodes a frame into values, rows by rows: stored number · slope + intercept.
 ///

@@ -17,7 +17,8 @@ use dicom_object::{InMemDicomObject, Tag};
 use dicom_transfer_syntax_registry::TransferSyntaxRegistry;
 
 use crate::io::bytes::ByteOrder;
-use crate::io::error::{DicomProblem, Mismatch};
+use crate::io::error::Mismatch;
+use crate::io::images::dicom::problem::DicomProblem;
 use crate::text::shortened;
 
 /// First byte of the meta information: a preamble of 128 bytes and 'DICM' come before it.

@@ -12,7 +12,8 @@ use super::elements::Checked;
 use super::layout::{Layout, check_size, layout};
 use super::time::{date, date_time, time};
 use crate::data::{Modality, SeriesNames};
-use crate::io::error::{DicomProblem, IoError};
+use crate::io::error::IoError;
+use crate::io::images::dicom::problem::DicomProblem;
 use crate::text::shortened;
 
 /// One plane of pixels.
@@ -66,7 +67,7 @@ impl Instance {
     /// # Errors
     /// No DICOM file, no image, missing attributes.
     pub fn read(path: &Path, file: usize) -> Result<(Self, InMemDicomObject, Checked), IoError> {
-        let refused = |problem| IoError::Dicom(path.to_owned(), problem);
+        let refused = |problem: DicomProblem| IoError::unsupported(path, problem);
         let bytes = std::fs::read(path).map_err(IoError::open(path))?;
         let checked = Checked::new(bytes).map_err(refused)?;
         let object = checked.attributes().map_err(refused)?;

@@ -7,7 +7,7 @@ use nalgebra::Vector3;
 use super::stack::{PITCH_TOLERANCE, SAME_POSITION_MM, SHEAR_TOLERANCE_MM, check_alike, directions, world};
 use crate::data::Notice;
 use crate::geometry::Point;
-use crate::io::error::DicomProblem;
+use crate::io::images::dicom::problem::DicomProblem;
 use crate::io::notice;
 
 /// Largest number of slices.

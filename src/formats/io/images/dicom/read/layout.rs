@@ -6,7 +6,8 @@ use dicom_dictionary_std::tags;
 
 use super::attributes::{Attributes, invalid};
 use super::elements::PixelBytes;
-use crate::io::error::{DicomProblem, Mismatch};
+use crate::io::error::Mismatch;
+use crate::io::images::dicom::problem::DicomProblem;
 
 /// Largest number of frames of a file.
 const MAX_FRAMES: usize = 1 << 20;

@@ -14,7 +14,7 @@ use jiff::civil::DateTime;
 use super::attributes::{Attributes, name};
 use super::time::{date, date_time, time};
 use crate::data::{DecayReference, PetScan, PetValues, Sex, Sourced};
-use crate::io::error::DicomProblem;
+use crate::io::images::dicom::problem::DicomProblem;
 
 /// Time that GE's decay correction refers to.
 const GE_SCAN_START: Tag = Tag(0x0009, 0x100d);

@@ -14,7 +14,8 @@ use super::segmentation::{Filled, SegmentHead, Segmentation, SegmentationKind};
 use super::stack::PITCH_TOLERANCE;
 use crate::data::{ImageSpace, Notice, Placement, Roi, RoiShape, Voxels};
 use crate::geometry::Grid;
-use crate::io::error::{DicomProblem, IoError};
+use crate::io::error::IoError;
+use crate::io::images::dicom::problem::DicomProblem;
 use crate::io::images::orientation::placed;
 use crate::io::notice;
 use crate::text::counted;
@@ -37,7 +38,7 @@ impl Segmentation {
     /// Frames that make no slices, pixels that are not decoded, too many voxels, no segment with voxels.
     pub fn regions(&self, image: &ImageSpace) -> Result<(Vec<Roi>, Vec<Notice>), IoError> {
         let path = self.path.as_path();
-        let refused = |problem| IoError::Dicom(path.to_owned(), problem);
+        let refused = |problem: DicomProblem| IoError::unsupported(path, problem);
         let in_image = |direction: Vector3<f64>| image.placement.map_or(direction, |placement| inverse(placement) * direction);
         let lattice = self.lattice(|normal| slice_distance(image.grid, in_image(normal))).map_err(refused)?;
         let Lattice { axes, steps_mm, sides, first_mm, .. } = lattice;

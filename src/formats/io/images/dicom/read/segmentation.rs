@@ -21,7 +21,8 @@ use super::layout::{Layout, check_size, segmentation_layout};
 use super::stack::check_spacing;
 use crate::data::{Notice, SeriesNames, Voxels};
 use crate::io::bytes::{ByteOrder, zeroed};
-use crate::io::error::{DicomProblem, Excess, IoError};
+use crate::io::error::{Excess, IoError};
+use crate::io::images::dicom::problem::DicomProblem;
 
 /// Largest number of voxels that the boxes of all segments have.
 const MAX_VOXELS: usize = 2 * Voxels::MAX;
@@ -109,7 +110,7 @@ pub fn read_segmentation(path: &Path) -> Result<Segmentation, IoError> {
     }
     let bytes = std::fs::read(path).map_err(IoError::open(path))?;
     let of_bytes = || Segmentation::of(path, Checked::new(bytes)?);
-    of_bytes().map_err(|problem| IoError::Dicom(path.to_owned(), problem))
+    of_bytes().map_err(|problem: DicomProblem| IoError::unsupported(path, problem))
 }
 
 impl Segmentation {
@@ -187,7 +188,7 @@ impl Segmentation {
     /// # Errors
     /// Frames that make no slices, pixels that are not decoded, too many voxels.
     pub fn figures(&self) -> Result<(Vec<SegmentFigures>, Vec<Notice>), IoError> {
-        let refused = |problem| IoError::Dicom(self.path.clone(), problem);
+        let refused = |problem: DicomProblem| IoError::unsupported(&self.path, problem);
         let lattice = self.lattice(|_| None).map_err(refused)?;
         let voxel_ml = 1e-3 * lattice.steps_mm.iter().product::<f64>();
         let filled = self.filled(&lattice, |voxel| voxel)?;
@@ -228,7 +229,7 @@ impl Segmentation {
         let nums = || boxes.iter().flatten().map(|(_, size)| num(size));
         for (found, max) in [(nums().max().unwrap_or(0), Voxels::MAX), (nums().fold(0, usize::saturating_add), MAX_VOXELS)] {
             if found > max {
-                return Err(IoError::Dicom(self.path.clone(), DicomProblem::ManyVoxels(Excess { found, max })));
+                return Err(IoError::unsupported(&self.path, DicomProblem::ManyVoxels(Excess { found, max })));
             }
         }
         let mut filled: Vec<Option<Filled>> = boxes
@@ -254,7 +255,7 @@ impl Segmentation {
             }
             return Ok(());
         }
-        let refused = |problem| IoError::Dicom(self.path.clone(), problem);
+        let refused = |problem: DicomProblem| IoError::unsupported(&self.path, problem);
         let index: BTreeMap<usize, usize> =
             self.segments.iter().enumerate().map(|(index, segment)| (segment.number, index)).collect();
         let mut values = zeroed(&self.path, num_pixels)?;

@@ -16,7 +16,8 @@ use super::pet::pet_scan;
 use super::stack::{Stack, along_normal, check_spacing, stack};
 use crate::data::{FoundSeries, ImageChoice, ImageSeries, Modality, Notice, PetValues, SeriesImage, SeriesNames, Unit, Volume};
 use crate::io::bytes::zeroed;
-use crate::io::error::{DicomProblem, Excess, IoError};
+use crate::io::error::{Excess, IoError};
+use crate::io::images::dicom::problem::DicomProblem;
 use crate::io::images::orientation::{oblique_notice, reorder};
 use crate::io::notice;
 use crate::text::counted;
@@ -91,7 +92,7 @@ pub struct SeriesSlice {
 /// A file that is not read.
 pub fn read_middle_slice(series: &FoundSeries) -> Result<SeriesSlice, IoError> {
     let (file, frame) = &series.middle;
-    let refused = |problem| IoError::Dicom(file.clone(), problem);
+    let refused = |problem: DicomProblem| IoError::unsupported(file, problem);
     let (instance, _, checked) = Instance::read(file, 0)?;
     let layout = &instance.layout;
     let plane = instance.planes.get(*frame).ok_or_else(|| refused(missing(tags::PIXEL_DATA)))?;
@@ -162,9 +163,7 @@ fn find(path: &Path) -> Result<Found, IoError> {
         match result {
             Ok(instance) if only.as_ref().is_none_or(|uid| *uid == instance.names.series_uid) => found.instances.push(instance),
             Ok(_) => {}
-            Err(IoError::Dicom(_, DicomProblem::NotDicom | DicomProblem::NoImage(_) | DicomProblem::Segmentation)) => {
-                found.num_others += 1
-            }
+            Err(error) if error.problem().is_some_and(DicomProblem::is_of_another_object) => found.num_others += 1,
             Err(error) => _ = found.refused.entry(series_uid(file).unwrap_or_default()).or_insert(error),
         }
     }
@@ -192,7 +191,7 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
         files.extend(files_in(&next)?);
         if files.len() > MAX_FILES {
             let problem = DicomProblem::ManyFiles(Excess { found: files.len(), max: MAX_FILES });
-            return Err(IoError::Dicom(folder.to_owned(), problem));
+            return Err(IoError::unsupported(folder, problem));
         }
         let entries = std::fs::read_dir(&next).map_err(IoError::open(&next))?.flatten();
         // (No links: they could lead in a circle.)
@@ -212,7 +211,7 @@ pub(super) struct Opened {
 impl Opened {
     pub(super) fn new(path: &Path) -> Result<Self, IoError> {
         let Found { mut instances, mut refused, num_others } = find(path)?;
-        let refused_by = |problem| IoError::Dicom(path.to_owned(), problem);
+        let refused_by = |problem: DicomProblem| IoError::unsupported(path, problem);
         let series = series_of(&instances);
         if series.len() > 1 {
             return Err(refused_by(DicomProblem::SeveralSeries(series)));
@@ -254,12 +253,12 @@ impl Opened {
 
     pub(super) fn stack(&self, path: &Path) -> Result<Stack<'_>, IoError> {
         let layout = &self.instances[0].layout;
-        stack(&self.planes, [layout.rows, layout.columns]).map_err(|problem| IoError::Dicom(path.to_owned(), problem))
+        stack(&self.planes, [layout.rows, layout.columns]).map_err(|problem: DicomProblem| IoError::unsupported(path, problem))
     }
 
     /// Reads images.
     fn read(mut self, path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
-        let refused_by = |problem| IoError::Dicom(path.to_owned(), problem);
+        let refused_by = |problem: DicomProblem| IoError::unsupported(path, problem);
         let stack = self.stack(path)?;
         let num_images = stack.images.len();
         let range = match choice {
@@ -342,16 +341,16 @@ impl Opened {
                 Some(checked) => checked,
                 None => {
                     let bytes = std::fs::read(&instance.path).map_err(IoError::open(&instance.path))?;
-                    read = Checked::new(bytes).map_err(|problem| IoError::Dicom(instance.path.clone(), problem))?;
+                    read = Checked::new(bytes).map_err(|problem: DicomProblem| IoError::unsupported(&instance.path, problem))?;
                     &read
                 }
             };
             decode(checked, &instance.layout, plane.frame, plane.scale, slice)
-                .map_err(|problem| IoError::Dicom(instance.path.clone(), problem))
+                .map_err(|problem: DicomProblem| IoError::unsupported(&instance.path, problem))
         })?;
         let sides = [layout.columns, layout.rows, planes.len()];
         let (grid, values) = reorder(path, &stack.orientation, sides, values)?;
-        let mixed = || IoError::Dicom(path.to_owned(), DicomProblem::Mixed(name(tags::ROWS)));
+        let mixed = || IoError::unsupported(path, DicomProblem::Mixed(name(tags::ROWS)));
         Volume::from_vec(grid, values, unit).ok_or_else(mixed)
     }
 }

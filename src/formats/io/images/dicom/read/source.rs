@@ -8,8 +8,9 @@ use dicom_dictionary_std::tags;
 use super::attributes::Attributes;
 use super::instance::Instance;
 use super::series::Opened;
-use crate::io::error::{DicomProblem, IoError};
+use crate::io::error::IoError;
 use crate::io::images::dicom::anonymous::is_anonymous;
+use crate::io::images::dicom::problem::DicomProblem;
 
 /// Attributes of patient and study that a derived object shares with its source.
 const SHARED: [(Tag, VR); 12] = [
@@ -60,7 +61,7 @@ pub struct SourceSlice {
 pub fn source_series(path: &Path, number: usize) -> Result<SourceSeries, IoError> {
     let opened = Opened::new(path)?;
     let stack = opened.stack(path)?;
-    let no_image = || IoError::Dicom(path.to_owned(), DicomProblem::NoSuchImage(number, stack.images.len()));
+    let no_image = || IoError::unsupported(path, DicomProblem::NoSuchImage(number, stack.images.len()));
     let planes = number.checked_sub(1).and_then(|index| stack.images.get(index)).ok_or_else(no_image)?;
     let (_, object, _) = Instance::read(&opened.instances[0].path, 0)?;
     let attributes = Attributes::of(&object);

@@ -8,7 +8,8 @@ use nalgebra::Vector3;
 use super::attributes::{invalid, missing, name};
 use super::instance::Plane;
 use crate::data::Placement;
-use crate::io::error::{DicomProblem, Mismatch};
+use crate::io::error::Mismatch;
+use crate::io::images::dicom::problem::DicomProblem;
 use crate::io::images::orientation::{Orientation, placed};
 
 /// Planes that are nearer to each other are at one position, mm.

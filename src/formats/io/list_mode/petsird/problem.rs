@@ -1,14 +1,12 @@
-//! Problems of PETSIRD files, one variant each.
+//! Problems of PETSIRD files.
 
-use super::{Excess, Mismatch};
 use crate::coded::coded;
+use crate::io::error::{Excess, Mismatch};
 use crate::text::counted;
 
-/// A problem of a PETSIRD file. Each has a code: [`Coded::code`](crate::coded::Coded::code).
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
-#[strum(serialize_all = "kebab-case", prefix = "io.petsird.")]
+/// A problem of a PETSIRD file.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PetsirdProblem {
-    // The file as a whole.
     /// A file that does not begin as PETSIRD files do.
     #[error("the file does not begin with 'yardl', as PETSIRD files in binary form do")]
     NotYardl,
@@ -21,8 +19,6 @@ pub enum PetsirdProblem {
     /// Bytes behind the end of the list.
     #[error("the list ends {} before the end of the file", counted(*.0 as usize, "byte"))]
     Excess(u64),
-
-    // The schema.
     /// A schema of too many bytes.
     #[error("a schema of {0} bytes; those of PETSIRD have some 13000")]
     SchemaSize(u64),
@@ -56,8 +52,6 @@ pub enum PetsirdProblem {
     /// JSON that describes no type.
     #[error("its schema has a type that is not understood: {0}")]
     TypeForm(String),
-
-    // The model.
     /// A field, by its name, of a value that is not a record.
     #[error("'{0}' is not in a record: the file has another model than PETSIRD 0.12")]
     NotInRecord(String),
@@ -99,8 +93,6 @@ pub enum PetsirdProblem {
     /// A record, by its name, with another arrangement of delayed events than of prompts.
     #[error("'delayedEvents' of {0} are not listed as its 'promptEvents' are")]
     DelayedLists(String),
-
-    // Values.
     /// A number of too many bits.
     #[error("a number of more than 64 bits")]
     LargeNumber,
@@ -116,8 +108,6 @@ pub enum PetsirdProblem {
     /// A value that takes far more memory than its bytes.
     #[error("the content needs too much memory")]
     Memory,
-
-    // The scanner.
     /// A transform with another number of numbers.
     #[error("a transform of {0} numbers, not 12")]
     TransformSize(usize),
@@ -178,8 +168,6 @@ pub enum PetsirdProblem {
     /// A group, by its index, without the expected rows and columns of efficiencies.
     #[error("group {} of modulePairEfficienciesVectors is not of {} × {} values", .0, .1[0], .1[1])]
     GroupSize(usize, [usize; 2]),
-
-    // Time blocks and events.
     /// A time block of an unknown kind, and the kinds of the model.
     #[error("a time block of kind {0} where the model has {1} kinds")]
     NoKind(u64, usize),
@@ -204,8 +192,6 @@ pub enum PetsirdProblem {
     /// An event in a time-of-flight bin that does not exist, and the bins of the module types.
     #[error("an event in time-of-flight bin {0} of types of modules that have {1}")]
     TofBin(u64, u64),
-
-    // Writing.
     /// Crystals of too many different sizes.
     #[error("the sizes of the scanner's crystals change {} times; {} can be written", .0.found, .0.max)]
     CrystalSizes(Excess),
@@ -220,4 +206,4 @@ pub enum PetsirdProblem {
     EventTof([f64; 2]),
 }
 
-coded!(PetsirdProblem);
+coded!(PetsirdProblem = "io.unsupported.petsird", "io.truncated": Cut);

@@ -8,6 +8,8 @@
 //! EPRI has no patient: its world is the gradients' axes, diag(dx, dy, dz) with the origin as it is. `intent_name` marks such an
 //! image ([`GRADIENT_AXES`]); an image in a.u. without it was written with the patient's axes and is read so.
 
+mod problem;
+
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -25,7 +27,9 @@ use super::orientation::{Orientation, oblique_notice, placed, reorder};
 use crate::data::{FieldAxis, ImageChoice, ImageSeries, Notice, Placement, SeriesImage, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::bytes::{ByteOrder, GzipReader, NumberFormat, NumberType, PendingFile, read_contiguous, regular_file_len, zeroed};
-use crate::io::error::{IoError, Unsupported};
+use crate::io::error::IoError;
+use crate::io::image_problem::ImageProblem;
+use crate::io::images::nifti::problem::NiftiProblem;
 use crate::io::notice;
 
 /// Bytes of a NIfTI-1 header.
@@ -64,10 +68,10 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
     let (sides, num_images) = sides(path, &header)?;
     let range = match choice {
         ImageChoice::Only if num_images > 1 => {
-            return Err(IoError::unsupported(path, Unsupported::SeveralImages(num_images)));
+            return Err(IoError::unsupported(path, NiftiProblem::SeveralImages(num_images)));
         }
         ImageChoice::Number(number) if number == 0 || number > num_images => {
-            return Err(IoError::unsupported(path, Unsupported::NoSuchImage(number, num_images)));
+            return Err(IoError::unsupported(path, ImageProblem::NoSuchImage(number, num_images)));
         }
         ImageChoice::Number(number) => number - 1..number,
         ImageChoice::Only | ImageChoice::All => 0..num_images,
@@ -97,7 +101,7 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
     let images = range.zip(all_values).map(|(index, values)| {
         let (grid, values) = reorder(path, &orientation, sides, values)?;
         let volume = Volume::from_vec(grid, values, unit(&header));
-        let volume = volume.ok_or_else(|| IoError::unsupported(path, Unsupported::Voxels))?;
+        let volume = volume.ok_or_else(|| IoError::unsupported(path, ImageProblem::Voxels))?;
         notices.extend(volume.not_finite().map(|text| notice::warning(path, text)));
         let start_secs = first_secs + index as f64 * step_secs;
         Ok(SeriesImage::new(volume, start_secs, step_secs))
@@ -137,17 +141,17 @@ fn open(path: &Path) -> Result<Opened, IoError> {
         first(&mut file()?, &mut start)?;
         None
     };
-    let refused = |problem: Unsupported| Err(IoError::unsupported(path, problem));
+    let refused = |problem: NiftiProblem| Err(IoError::unsupported(path, problem));
     if start.get(4..8) == Some(b"n+2\0") {
-        return refused(Unsupported::Nifti2);
+        return refused(NiftiProblem::Version2);
     }
     if start.len() < HEADER_BYTES as usize {
-        return refused(Unsupported::ShortNifti(start.len()));
+        return refused(NiftiProblem::Short(start.len()));
     }
     match NiftiHeader::from_reader(start.as_slice()) {
         Ok(header) if header.magic == *b"n+1\0" => Ok((header, packed)),
-        Ok(_) => refused(Unsupported::NiftiPair),
-        Err(_) => refused(Unsupported::NotNifti),
+        Ok(_) => refused(NiftiProblem::Pair),
+        Err(_) => refused(NiftiProblem::NotNifti),
     }
 }
 
@@ -158,15 +162,15 @@ fn is_gzip(path: &Path) -> bool {
 
 /// Voxels along the file's three axes, and the number of images.
 fn sides(path: &Path, header: &NiftiHeader) -> Result<([usize; 3], usize), IoError> {
-    let dim = header.dim().map_err(|error| IoError::unsupported(path, Unsupported::ImageSize(error.to_string())))?;
+    let dim = header.dim().map_err(|error| IoError::unsupported(path, NiftiProblem::ImageSize(error.to_string())))?;
     let side = |axis: usize| usize::from(dim.get(axis).copied().unwrap_or(1));
     if let Some(axis) = (4..dim.len()).find(|&axis| side(axis) > 1) {
-        let problem = Unsupported::Dimension(side(axis), axis + 1);
+        let problem = NiftiProblem::Dimension(side(axis), axis + 1);
         return Err(IoError::unsupported(path, problem));
     }
     let (sides, num_images) = ([side(0), side(1), side(2)], side(3).max(1));
     match sides.iter().chain([&num_images]).find(|&&n| n == 0 || n > MAX_SIDE) {
-        Some(&side) => Err(IoError::unsupported(path, Unsupported::NiftiSide(side))),
+        Some(&side) => Err(IoError::unsupported(path, NiftiProblem::Side(side))),
         None => Ok((sides, num_images)),
     }
 }
@@ -183,7 +187,7 @@ fn number_format(path: &Path, header: &NiftiHeader) -> Result<NumberFormat, IoEr
         768 => NumberType::Uint32,
         1024 => NumberType::Int64,
         1280 => NumberType::Uint64,
-        other => return Err(IoError::unsupported(path, Unsupported::DataType(other))),
+        other => return Err(IoError::unsupported(path, NiftiProblem::DataType(other))),
     };
     let byte_order = if header.endianness == Endianness::Little { ByteOrder::Little } else { ByteOrder::Big };
     // A slope of 0 means: not scaled.
@@ -192,7 +196,7 @@ fn number_format(path: &Path, header: &NiftiHeader) -> Result<NumberFormat, IoEr
         slope => (f64::from(slope), f64::from(header.scl_inter)),
     };
     if !(scale.is_finite() && intercept.is_finite()) {
-        return Err(IoError::unsupported(path, Unsupported::Scale([scale, intercept])));
+        return Err(IoError::unsupported(path, NiftiProblem::Scale([scale, intercept])));
     }
     Ok(NumberFormat { number_type, byte_order, scale, intercept })
 }
@@ -208,7 +212,7 @@ fn check_length(
 ) -> Result<u64, IoError> {
     let start = header.vox_offset;
     if !(start >= HEADER_BYTES as f32 && start <= 1e15) {
-        return Err(IoError::unsupported(path, Unsupported::DataStart(start)));
+        return Err(IoError::unsupported(path, NiftiProblem::DataStart(start)));
     }
     let offset = start as u64;
     let [nx, ny, nz] = sides;
@@ -298,14 +302,14 @@ fn orientation(
     };
     let affine = affine.map(|row| row.map(|value| value * scale));
     if affine.iter().flatten().any(|value| !value.is_finite()) {
-        return Err(IoError::unsupported(path, Unsupported::Affine));
+        return Err(IoError::unsupported(path, NiftiProblem::Affine));
     }
     let columns: [Vector3<f64>; 3] = std::array::from_fn(|axis| sign * Vector3::from(affine.map(|row| row[axis])));
     let steps_mm = columns.map(|column| column.norm());
     let axes = columns.map(|column| column.normalize());
     let is_sheared = [(0, 1), (1, 2), (2, 0)].iter().any(|(a, b)| axes[*a].dot(&axes[*b]).abs() > SHEAR_TOLERANCE);
     if is_sheared {
-        return Err(IoError::unsupported(path, Unsupported::Oblique));
+        return Err(IoError::unsupported(path, ImageProblem::Oblique));
     }
     Ok(placed(axes, steps_mm, sides, affine.map(|row| sign * row[3])))
 }
@@ -418,7 +422,7 @@ pub fn read_spectra(path: &Path) -> Result<(Spectra, Vec<Notice>), IoError> {
     let axis = FieldAxis { first_mt: decimal(header.toffset), step_mt: decimal(header.pixdim[4]), num_samples: samples.len() };
     match header.intent_name.starts_with(FIELD) && axis.step_mt > 0.0 && axis.first_mt.is_finite() && samples.len() > 1 {
         true => Ok((Spectra { samples, axis }, notices)),
-        false => Err(IoError::unsupported(path, Unsupported::NoFieldAxis)),
+        false => Err(IoError::unsupported(path, NiftiProblem::NoFieldAxis)),
     }
 }
 
@@ -428,9 +432,9 @@ pub fn read_spectra(path: &Path) -> Result<(Spectra, Vec<Notice>), IoError> {
 /// As [`write_image`]; no image, or more than a side can have.
 pub fn write_series(path: &Path, volumes: &[Volume], axis: FourthAxis, description: &str) -> Result<(), IoError> {
     let views: Vec<_> = volumes.iter().map(|volume| volume.values.view()).collect();
-    let values = ndarray::stack(Axis(0), &views).map_err(|error| IoError::unsupported(path, Unsupported::SeriesGrids(error)))?;
+    let values = ndarray::stack(Axis(0), &views).map_err(|error| IoError::unsupported(path, NiftiProblem::SeriesGrids(error)))?;
     let Some(first) = volumes.first().filter(|_| volumes.len() <= MAX_SIDE) else {
-        return Err(IoError::unsupported(path, Unsupported::SeriesLength(volumes.len())));
+        return Err(IoError::unsupported(path, NiftiProblem::SeriesLength(volumes.len())));
     };
     check_sides(path, &first.grid)?;
     let of_space = header(first);
@@ -456,7 +460,7 @@ pub fn write_series(path: &Path, volumes: &[Volume], axis: FourthAxis, descripti
 fn check_sides(path: &Path, grid: &Grid) -> Result<(), IoError> {
     match grid.size.iter().find(|&&n| n > MAX_SIDE) {
         None => Ok(()),
-        Some(&side) => Err(IoError::unsupported(path, Unsupported::LongSide(side, "NIfTI-1", MAX_SIDE))),
+        Some(&side) => Err(IoError::unsupported(path, ImageProblem::LongSide(side, "NIfTI-1", MAX_SIDE))),
     }
 }
 

@@ -1,12 +1,7 @@
 //! Errors of files.
 
-mod dicom;
-mod events;
-mod form;
-mod petsird;
-mod rois;
-mod unsupported;
-
+use std::error::Error;
+use std::fmt::{self, Display};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,12 +11,8 @@ use crate::geometry::GridError;
 use crate::scanner::{DetectorsError, ScanGeometryError};
 use crate::text::bytes;
 
-pub use dicom::DicomProblem;
-pub use events::EventProblem;
-pub use form::FormProblem;
-pub use petsird::PetsirdProblem;
-pub use rois::{RegionProblem, RoiProblem};
-pub use unsupported::{MAX_COUNTS, MAX_PER_CM, Unsupported};
+/// Any error, as the cause of another one.
+pub type Cause = Box<dyn Error + Send + Sync>;
 
 /// A number or name of a file, where another is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +30,37 @@ pub struct Excess<T = usize> {
     pub found: T,
     /// Largest number that is supported.
     pub max: T,
+}
+
+/// The reason why the reader or writer of a format refuses a file: an error of that format, and its code. Every coded error becomes
+/// one. A format has its own errors next to its reader, and gives them the code `io.unsupported.FORMAT` by [`coded!`](crate::coded::coded).
+#[derive(Debug)]
+pub struct Refusal {
+    code: &'static str,
+    error: Cause,
+}
+
+impl<E: Coded + Error + Send + Sync + 'static> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        Self { code: error.code(), error: Box::new(error) }
+    }
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl Refusal {
+    /// Returns the problem itself: the innermost error.
+    pub fn problem(&self) -> &(dyn Error + 'static) {
+        let mut problem: &(dyn Error + 'static) = self.error.as_ref();
+        while let Some(source) = problem.source() {
+            problem = source;
+        }
+        problem
+    }
 }
 
 /// Reason why a file could not be read or written.
@@ -117,9 +139,9 @@ pub enum IoError {
         /// The supported values.
         expected: String,
     },
-    /// A well-formed file of a kind that is not read.
+    /// A file that its format's reader or writer refuses; the code is that of the refusal.
     #[error("{}: {}", .0.display(), .1)]
-    Unsupported(PathBuf, Unsupported),
+    Unsupported(PathBuf, Refusal),
     /// The header's data file does not open.
     #[error("{header} names '{named}' as its data file ('name of data file'), but {data}: opening the file failed: {source}; copy it to the folder of the header",
         header = .header.display(), data = .data.display())]
@@ -231,18 +253,15 @@ pub enum IoError {
         /// Where.
         position: u64,
         /// The problem, the expected content, and the remedy.
-        problem: EventProblem,
+        problem: Refusal,
     },
-    /// A DICOM file or series that is not read.
-    #[error("{}: {}", .0.display(), .1)]
-    Dicom(PathBuf, DicomProblem),
     /// The crystals do not make a scanner.
     #[error("{}: {}", .0.display(), .1)]
     Detectors(PathBuf, #[source] DetectorsError),
     /// A ROI file is not one.
     #[error("{} is not a ROI file: {}", .0.display(), .1)]
     #[strum(serialize = "roi-file")]
-    Rois(PathBuf, RoiProblem),
+    Rois(PathBuf, Refusal),
     /// A table of numbers is not one, or could not be written.
     #[error("{}: {}", .0.display(), .1)]
     Csv(PathBuf, #[source] csv::Error),
@@ -255,9 +274,7 @@ impl Coded for IoError {
     fn code(&self) -> &'static str {
         match self {
             IoError::Counts(error) => error.code(),
-            IoError::Unsupported(_, problem) => problem.code(),
-            IoError::Events { problem, .. } => problem.code(),
-            IoError::Dicom(_, problem) => problem.code(),
+            IoError::Unsupported(_, refusal) | IoError::Events { problem: refusal, .. } => refusal.code,
             IoError::Open(_, source) if source.kind() == io::ErrorKind::NotFound => "io.not-found",
             other => other.into(),
         }
@@ -280,16 +297,42 @@ impl IoError {
         |source| IoError::Write(path.to_owned(), source)
     }
 
-    /// Returns the error of unsupported content.
-    pub(super) fn unsupported(path: &Path, problem: Unsupported) -> Self {
-        IoError::Unsupported(path.to_owned(), problem)
+    /// Returns the error of a file that its format refuses.
+    pub(super) fn unsupported(path: &Path, problem: impl Into<Refusal>) -> Self {
+        IoError::Unsupported(path.to_owned(), problem.into())
+    }
+
+    /// Returns the problem of a refused file, if it is one of this type: `error.problem::<DicomProblem>()`.
+    pub fn problem<E: Error + 'static>(&self) -> Option<&E> {
+        match self {
+            IoError::Unsupported(_, refusal) | IoError::Events { problem: refusal, .. } | IoError::Rois(_, refusal) => {
+                refusal.problem().downcast_ref()
+            }
+            _ => None,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::form::FormProblem;
     use super::*;
+    use crate::coded::coded;
+
+    #[derive(Debug, PartialEq, thiserror::Error)]
+    enum Problem {
+        #[error("the file ends")]
+        Cut,
+        #[error("its version is {0}")]
+        Version(u32),
+    }
+
+    coded!(Problem = "io.unsupported.form", "io.truncated": Cut);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("no form: {0}")]
+    struct NoForm(#[source] Cause);
+
+    coded!(NoForm = "io.unsupported.form");
 
     #[test]
     fn codes_are_stable() {
@@ -298,13 +341,19 @@ mod tests {
         let cut = IoError::TooShort { path: path.clone(), what: "bins".into(), expected: 2, found: 1 };
         let of_counts =
             IoError::Counts(CountsError::Sampling { which: "additive", expected: String::new(), found: String::new() });
-        let empty = IoError::unsupported(&path, Unsupported::EmptyHeader);
-        let codes = [open(io::ErrorKind::NotFound), open(io::ErrorKind::PermissionDenied), cut, empty];
-        assert_eq!(codes.map(|error| error.code()), ["io.not-found", "io.open", "io.truncated", "io.unsupported.empty-header"]);
-        let problem = FormProblem::CalibrationFactor(-1.0);
-        let own = IoError::unsupported(&path, Unsupported::OwnForm("this is not a session", problem.clone()));
-        let calibration = IoError::unsupported(&path, Unsupported::Calibration(problem));
-        assert_eq!([own, calibration].map(|error| error.code()), ["io.unsupported.calibration-factor"; 2]);
-        assert_eq!(of_counts.code(), "corrections.sampling");
+        let codes = [open(io::ErrorKind::NotFound), open(io::ErrorKind::PermissionDenied), cut, of_counts];
+        assert_eq!(codes.map(|error| error.code()), ["io.not-found", "io.open", "io.truncated", "corrections"]);
+    }
+
+    #[test]
+    fn a_refusal_has_the_code_and_the_text_of_its_problem() {
+        let path = Path::new("a");
+        let [cut, version] = [Problem::Cut, Problem::Version(3)].map(|problem| IoError::unsupported(path, problem));
+        assert_eq!((cut.code(), cut.to_string().as_str()), ("io.truncated", "a: the file ends"));
+        assert_eq!(version.problem::<Problem>(), Some(&Problem::Version(3)));
+        let wrapped = IoError::unsupported(path, NoForm(Problem::Version(2).into()));
+        assert_eq!((wrapped.code(), wrapped.to_string().as_str()), ("io.unsupported.form", "a: no form: its version is 2"));
+        assert_eq!(wrapped.problem::<Problem>(), Some(&Problem::Version(2)));
+        assert!(wrapped.problem::<NoForm>().is_none());
     }
 }

@@ -33,6 +33,8 @@
 //! A sweep without `slice_axes` is a slice too if all its directions are present and lie in one plane through two axes; its
 //! weights then follow from them.
 
+mod problem;
+
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -46,8 +48,10 @@ use crate::data::{
     Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata, SweepSpace,
 };
 use crate::io::bytes::{NumberFormat, PendingPair, check_pair, read_contiguous, regular_file_len, write_f32_le};
-use crate::io::error::{Excess, FormProblem, IoError, Unsupported};
-use crate::io::own::toml_text::{Form, check_data_file};
+use crate::io::epri::problem::SweepProblem;
+use crate::io::epri::saved_sweep::problem::SavedSweepProblem;
+use crate::io::error::{Excess, IoError};
+use crate::io::own::toml_text::{self, Form, check_data_file};
 use crate::scanner::epri::half_circle_weights;
 
 /// Version that is written, and the earlier one that is still read.
@@ -128,7 +132,7 @@ fn read_header(path: &Path) -> Result<Header, IoError> {
     let header: Header = FORM.read(path)?;
     let found = regular_file_len(path)?;
     let checked = if header.version == VERSION && found > MAX_BYTES {
-        Err(FormProblem::LongHeader(Excess { found, max: MAX_BYTES }))
+        Err(SavedSweepProblem::LongHeader(Excess { found, max: MAX_BYTES }))
     } else {
         check(&header)
     };
@@ -235,7 +239,7 @@ fn space_and_plan(
 ) -> Result<(SweepSpace, Vec<Planned>, Option<Notice>), IoError> {
     if let Some(axes) = header.slice_axes {
         if let Some(index) = plan.iter().position(|planned| planned.direction[2] != 0.0) {
-            return Err(FORM.refused(path, FormProblem::OutOfSlice(index + 1)));
+            return Err(FORM.refused(path, SavedSweepProblem::OutOfSlice(index + 1)));
         }
         return Ok((SweepSpace::Slice(axes), plan, None));
     }
@@ -270,7 +274,7 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     }
     let (mut study, records) = sweep_of(path, header)?;
     if num_planned.is_some_and(|num| num > records.plan.len()) {
-        return Err(IoError::unsupported(&records.data, Unsupported::NoDirection(records.plan.len() + 1)));
+        return Err(IoError::unsupported(&records.data, SweepProblem::NoDirection(records.plan.len() + 1)));
     }
     let (projections, num_left) = records.read_all()?;
     if num_left > 0 {
@@ -317,8 +321,7 @@ pub fn write_sweep(path: &Path, study: &Study<Sweep>) -> Result<(), IoError> {
             }),
         },
     };
-    let unreadable =
-        |problem: FormProblem| IoError::unsupported(path, Unsupported::OwnForm("such a sweep could not be read back", problem));
+    let unreadable = |problem: SavedSweepProblem| toml_text::refused(path, "such a sweep could not be read back", problem);
     check(&header).and_then(|()| check_values(sweep)).map_err(unreadable)?;
     let checked_size = |text: String| {
         if text.len() as u64 <= MAX_BYTES { Ok(text) } else { Err(io::Error::other("its title is too long")) }
@@ -353,52 +356,54 @@ pub fn data_file(header: &Path) -> PathBuf {
     header.with_extension("f32")
 }
 
-fn check(header: &Header) -> Result<(), FormProblem> {
+fn check(header: &Header) -> Result<(), SavedSweepProblem> {
     let positive = |key: &'static str, value: f64| {
-        if value.is_finite() && value > 0.0 { Ok(()) } else { Err(FormProblem::NotPositive(key, value)) }
+        if value.is_finite() && value > 0.0 { Ok(()) } else { Err(SavedSweepProblem::NotPositive(key, value)) }
     };
     let is_of_lists = header.version == VERSION_OF_LISTS;
     if !(3..=MAX_POINTS).contains(&header.num_points) {
-        return Err(FormProblem::NumPoints(Excess { found: header.num_points, max: MAX_POINTS }));
+        return Err(SavedSweepProblem::NumPoints(Excess { found: header.num_points, max: MAX_POINTS }));
     }
     positive("step_mm", header.step_mm)?;
     if !header.centre.is_finite() {
-        return Err(FormProblem::Centre(header.centre));
+        return Err(SavedSweepProblem::Centre(header.centre));
     }
     if header.projections.is_some() != is_of_lists {
-        return Err(FormProblem::ListOfProjections(VERSION_OF_LISTS));
+        return Err(SavedSweepProblem::ListOfProjections(VERSION_OF_LISTS));
     }
     if header.num_expected.zip(header.num_projections).is_some_and(|(expected, found)| expected < found) {
-        return Err(FormProblem::ManyProjections);
+        return Err(SavedSweepProblem::ManyProjections);
     }
     let listed = header.projections.as_deref().unwrap_or_default();
     if header.num_expected.is_some_and(|expected| expected < listed.len()) {
-        return Err(FormProblem::ManyDirections(listed.len()));
+        return Err(SavedSweepProblem::ManyDirections(listed.len()));
     }
     check_data_file(&header.data_file)?;
     listed.iter().enumerate().try_for_each(|(index, vector)| check_direction(index, vector, &header.acquisition))?;
     if let Some([x, y]) = header.slice_axes
         && x == y
     {
-        return Err(FormProblem::SliceAxes(x.name()));
+        return Err(SavedSweepProblem::SliceAxes(x.name()));
     }
     match (&header.acquisition, &header.continuous_wave) {
         (Kind::Pulse, None) => Ok(()),
-        (Kind::Pulse, Some(_)) => Err(FormProblem::PulseWithWave),
-        (Kind::ContinuousWave, None) => Err(FormProblem::NoWave),
+        (Kind::Pulse, Some(_)) => Err(SavedSweepProblem::PulseWithWave),
+        (Kind::ContinuousWave, None) => Err(SavedSweepProblem::NoWave),
         (Kind::ContinuousWave, Some(wave)) => {
             positive("step_mt", wave.step_mt)?;
             positive("gradient_mt_per_mm", wave.gradient_mt_per_mm)?;
             let (num, key) = match &wave.reference {
-                Some(values) if values.iter().any(|v| !v.is_finite()) => return Err(FormProblem::Reference),
+                Some(values) if values.iter().any(|v| !v.is_finite()) => return Err(SavedSweepProblem::Reference),
                 Some(values) => (Some(values.len()), "reference"),
                 None => (wave.num_reference, "num_reference"),
             };
             match (num, wave.reference_step_mt) {
                 (None, None) => Ok(()),
-                (Some(_), _) if (key == "reference") != is_of_lists => Err(FormProblem::OtherVersionsKey(header.version, key)),
+                (Some(_), _) if (key == "reference") != is_of_lists => {
+                    Err(SavedSweepProblem::OtherVersionsKey(header.version, key))
+                }
                 (Some(3..=MAX_POINTS), Some(step)) => positive("reference_step_mt", step),
-                _ => Err(FormProblem::IncompleteReference(key)),
+                _ => Err(SavedSweepProblem::IncompleteReference(key)),
             }
         }
     }
@@ -409,7 +414,7 @@ const MIN_LENGTH: f64 = 1e-6;
 
 /// Refuses a direction of another length than 1; of continuous-wave data one longer than 1, and a short one that is not 0. A record of
 /// zeros is not written yet: a projection without a gradient has a weight.
-fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4], acquisition: &Kind) -> Result<(), FormProblem> {
+fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4], acquisition: &Kind) -> Result<(), SavedSweepProblem> {
     let length = (x * x + y * y + z * z).sqrt();
     let is_possible = match acquisition {
         Kind::Pulse => (length - 1.0).abs() < 1e-6,
@@ -419,22 +424,22 @@ fn check_direction(index: usize, &[x, y, z, weight]: &[f64; 4], acquisition: &Ki
     if is_possible && weight.is_finite() && weight >= 0.0 {
         return Ok(());
     }
-    Err(FormProblem::Direction(index + 1))
+    Err(SavedSweepProblem::Direction(index + 1))
 }
 
 /// Refuses values that a reader would refuse.
-fn check_values(sweep: &Sweep) -> Result<(), FormProblem> {
+fn check_values(sweep: &Sweep) -> Result<(), SavedSweepProblem> {
     let acquisition = if sweep.is_continuous_wave() { Kind::ContinuousWave } else { Kind::Pulse };
     for (index, projection) in sweep.projections.iter().enumerate() {
         let [x, y, z] = projection.direction;
         check_direction(index, &[x, y, z, projection.weight], &acquisition)?;
         if projection.values.len() != sweep.num_points || projection.values.iter().any(|value| !value.is_finite()) {
-            return Err(FormProblem::Samples(index + 1, sweep.num_points));
+            return Err(SavedSweepProblem::Samples(index + 1, sweep.num_points));
         }
     }
     match &sweep.kind {
         SweepKind::ContinuousWave { reference: Some(spectrum), .. } if spectrum.values.iter().any(|v| !v.is_finite()) => {
-            Err(FormProblem::ReferenceValues)
+            Err(SavedSweepProblem::ReferenceValues)
         }
         _ => Ok(()),
     }

@@ -1,17 +1,15 @@
-//! Problems of DICOM files, one variant each.
+//! Problems of DICOM files, of reading and writing.
 
-use super::{Excess, Mismatch};
 use crate::coded::coded;
 use crate::data::FoundSeries;
+use crate::io::error::{Excess, Mismatch};
 
 /// Name and number of an attribute: "RescaleSlope (0028,1053)".
 pub type Attribute = String;
 
-/// A problem of a DICOM file or series. Each has a code: [`Coded::code`](crate::coded::Coded::code).
-#[derive(Clone, Debug, PartialEq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
-#[strum(serialize_all = "kebab-case", prefix = "io.dicom.")]
+/// A problem of a DICOM file or series.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DicomProblem {
-    // The file as a whole.
     /// A file without DICOM's mark.
     #[error("the file is not a DICOM file: expected 'DICM' at byte 128")]
     NotDicom,
@@ -45,14 +43,11 @@ pub enum DicomProblem {
     /// Deflated data that unpack to too many bytes.
     #[error("its deflated data set has more than {0} bytes")]
     Deflated(usize),
-
-    // Attributes.
     /// A missing attribute.
     #[error("{0} is missing")]
     Missing(Attribute),
     /// An attribute with an invalid value.
     #[error("{attribute} is '{found}'; expected {expected}")]
-    #[strum(serialize = "invalid-value")]
     Value {
         /// Which attribute.
         attribute: Attribute,
@@ -76,8 +71,6 @@ pub enum DicomProblem {
     /// A table in place of slope and intercept.
     #[error("it has a modality lookup table; a slope and an intercept are supported")]
     LookupTable,
-
-    // Pixels.
     /// Pixel data of another size.
     #[error("its pixel data have {} bytes; expected {}", .0.found, .0.expected)]
     PixelBytes(Mismatch),
@@ -87,8 +80,6 @@ pub enum DicomProblem {
     /// A message of the library that decodes pixels.
     #[error("its pixels could not be decoded: {0}; convert the file: gdcmconv --raw IN OUT")]
     Pixels(String),
-
-    // A series.
     /// A folder without images.
     #[error("the folder contains no DICOM image")]
     EmptyFolder,
@@ -129,8 +120,6 @@ pub enum DicomProblem {
     /// An orientation that is no pair of perpendicular unit vectors.
     #[error("{0} is no pair of perpendicular unit vectors")]
     Orientation(Attribute),
-
-    // A segmentation.
     /// Segments without voxels.
     #[error("none of its segments has a voxel in the image")]
     EmptySegmentation,
@@ -157,6 +146,34 @@ pub enum DicomProblem {
     /// An image that the series does not have: its number, and the number of images.
     #[error("it has no image {0}; its images are 1 to {1}")]
     NoSuchImage(usize, usize),
+    /// A quantity that a PET series cannot hold, and the formats that can hold it.
+    #[error("a DICOM PET series holds activity, and the image {0}; write {1}")]
+    Unit(&'static str, &'static str),
+    /// An image without a unit.
+    #[error(
+        "a DICOM PET series needs a unit, and the image has none; set it (tomoscope convert … --unit), or write \
+         NIfTI (.nii.gz), Interfile (.hv) or .npy"
+    )]
+    NoUnit,
+    /// A correction for decay without a fact that a series must contain.
+    #[error("the image is corrected for decay, and {0} is unknown, which a DICOM series must contain; write NIfTI (.nii.gz)")]
+    Decay(String),
+    /// A segmentation without voxels.
+    #[error("no lesion has a voxel, so that there is nothing to write")]
+    NoLesion,
+    /// A file in the place of the folder of a series.
+    #[error("a file of this name exists, and a DICOM series is a folder; choose another name")]
+    NotAFolder,
+    /// A folder with another file.
+    #[error("the folder holds {0}, which is no slice that this program wrote; choose another name")]
+    OtherFile(String),
+}
+
+impl DicomProblem {
+    /// Returns true for a file that is none of the images of a folder.
+    pub fn is_of_another_object(&self) -> bool {
+        matches!(self, Self::NotDicom | Self::NoImage(_) | Self::Segmentation)
+    }
 }
 
 /// Returns a line for each, with one of its files.
@@ -164,4 +181,4 @@ fn lines(series: &[FoundSeries]) -> String {
     series.iter().map(|series| format!("\n  {}: {}", series.file.display(), series.line())).collect()
 }
 
-coded!(DicomProblem);
+coded!(DicomProblem = "io.unsupported.dicom", "io.truncated": Cut, "io.missing-key": Missing, "io.invalid-value": Value);
