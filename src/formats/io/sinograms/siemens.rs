@@ -137,8 +137,8 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
 ///
 /// # Errors
 /// As [`read_siemens_sinograms`], but for the data file, which may be missing.
-pub fn read_siemens_geometry(path: &Path) -> Result<ScanGeometry, IoError> {
-    Ok(sampling_of(&Header::read(path)?)?.2)
+pub fn read_siemens_geometry(path: &Path) -> Result<(ScanGeometry, Vec<Notice>), IoError> {
+    Ok((sampling_of(&Header::read(path)?)?.2, Vec::new()))
 }
 
 /// Returns the layout of the file, the index of each of its segments in the geometry, and the geometry.
