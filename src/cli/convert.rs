@@ -14,7 +14,7 @@ use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::file_of;
 use crate::data::{ImageSeries, Notice, Unit, ValueScale, Volume};
 use crate::io::dicom::{Patient, SeriesContext};
-use crate::io::formats::Content;
+use crate::io::formats::{Content, Format};
 use crate::io::{FileKind, check_image_unit, numpy_image, provenance};
 use crate::plan::Provenance;
 
@@ -102,7 +102,7 @@ pub fn run(options: &ConvertOptions) -> CliResult<Done> {
     check_image_unit(&options.output, volume.unit, record.pet.as_ref())?;
     let notice = record.beside([options.output.as_path()]).write_image_in(&options.output, &volume, &context)?;
     notices::print(notice.as_slice());
-    let is_dicom = FileKind::of(&options.output) == Some(FileKind::DicomSeries);
+    let is_dicom = Format::of(&options.output).is_some_and(Format::is_folder);
     out!("{}: {}, values in {}", options.output.display(), volume.grid.text(), volume.unit.label());
     match volume.not_finite() {
         Some(text) => {
@@ -117,7 +117,7 @@ pub fn run(options: &ConvertOptions) -> CliResult<Done> {
 impl ConvertOptions {
     /// Refuses options of DICOM series for other formats.
     fn check_dicom(&self) -> CliResult {
-        if FileKind::of(&self.output) != Some(FileKind::DicomSeries)
+        if !Format::of(&self.output).is_some_and(|format| format.has_patient)
             && let Some(name) = self.given.first_of(["patient_name", "patient_id", "study_uid"])
         {
             return Err(CliError::arguments(format!(

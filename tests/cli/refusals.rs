@@ -141,15 +141,17 @@ fn a_file_that_is_missing_or_none_is_told_so() {
 #[test]
 fn files_of_other_programs_are_refused_with_the_way_to_export_them() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, part) in [
-        ("a-proj.pkl", "Python pickle"),
-        ("a.MAT", "MATLAB"),
-        ("a.d01", "SpecMan4EPR"),
-        ("a.exp", "NumPy set"),
-        ("a.spc", "BES3T"),
-        ("a.h5", "HDF5"),
+    for (name, content, part) in [
+        ("a-proj.pkl", "1", "Python pickle"),
+        ("a.MAT", "1", "MATLAB"),
+        ("a.d01", "1", "SpecMan4EPR"),
+        ("a.exp", "[general]\n", "NumPy set"),
+        ("a.spc", "1", "BES3T"),
+        ("winepr.par", "DOS  Format\n", "BES3T"),
+        ("stir.par", "OSMAPOSLParameters :=\n", "STIR with parameters"),
+        ("a.h5", "1", "HDF5"),
     ] {
-        std::fs::write(folder.path().join(name), "1").unwrap();
+        std::fs::write(folder.path().join(name), content).unwrap();
         for words in [&["info", name][..], &["reconstruct", name, "-o", "out.nii"]] {
             let said = failed(folder.path(), "io.unsupported.foreign", words);
             assert!(said.contains(part) && said.contains("is not read"), "{words:?}: {said}");

@@ -108,6 +108,11 @@ fn what_is_not_an_image_is_refused() {
     let (volume, notices) = read_volume(&put(folder.path(), &text, &data)).unwrap();
     assert_eq!(volume.grid.voxel_mm[1], 1.0);
     assert!(warns_of(&notices, "scaling factor (mm/pixel) [2]"), "{notices:?}");
+    let text = plain.replace("scaling factor (mm/pixel) [1]", "scaling factor (mmpixel) [1]");
+    assert_ne!(text, plain);
+    let (_, notices) = read_volume(&put(folder.path(), &text, &data)).unwrap();
+    let misspelt = "1 key is not understood: 'scaling factor (mmpixel)' (did you mean 'scaling factor (mm/pixel)'?)";
+    assert!(warns_of(&notices, misspelt), "{notices:?}");
     let error = read_volume(&folder.path().join("image.png")).unwrap_err();
     assert_brief(&error, "io.unknown-ending image.png");
 }

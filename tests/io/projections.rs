@@ -4,11 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tomoscope::data::{CountsError, Michelogram, TofBins, tof_mm};
-use tomoscope::io::{IoError, read_projections, read_study, write_projections};
+use tomoscope::data::{CountsError, ImageChoice, Michelogram, Notice, TofBins, tof_mm};
+use tomoscope::io::list_mode::ListOptions;
+use tomoscope::io::{
+    FileKind, IoError, open_list_mode, read_geometry, read_images, read_projections, read_study, write_projections,
+};
 use tomoscope::scanner::{InPlane, ScanGeometry, find};
 
-use super::{NUMBERS, assert_brief, assert_problem, bytes_of, folder, number_lines, warns_of};
+use super::data::data_file;
+use super::{NUMBERS, assert_brief, assert_problem, assert_says, bytes_of, folder, number_lines, warns_of};
 
 const VIEWS: usize = 6;
 const TANGENTIAL: usize = 5;
@@ -386,4 +390,62 @@ fn a_study_takes_an_additive_that_was_added_inside() {
     fs::rename(path, &other).unwrap();
     let error = read_study(&other, Some(&mult), None, false).unwrap_err();
     assert!(matches!(error, IoError::Counts(CountsError::Sampling { which: "multiplicative", .. })), "{error:?}");
+}
+
+#[test]
+fn a_misspelt_key_is_named_with_the_known_one() {
+    let folder = folder();
+    let named = header(&PLAIN).replace("nobody's", "PRT-1").replace("detectors per ring := 12", "detectors per ring := 384");
+    let named = named.replace("number of rings := 3", "number of rngs := 16").replace("(cm) := 0.4", "(cm) := 0.675");
+    let read = |text: &str| read_projections(&put(folder.path(), text, &bytes(&PLAIN)));
+    let understood = |notices: &[Notice]| notices.iter().find(|n| n.text.contains("not understood")).map(|n| n.text.clone());
+    let one = "1 key is not understood: 'number of rngs' (did you mean 'number of rings'?)";
+    let (data, notices) = read(&named).unwrap();
+    assert_eq!(data.geometry.num_rings, 16);
+    assert!(understood(&notices).is_some_and(|text| text.ends_with(one)), "{notices:?}");
+    let (_, notices) = read_geometry(&folder.path().join("scan.hs")).unwrap();
+    assert!(understood(&notices).is_some_and(|text| text.ends_with(one)), "{notices:?}");
+    let (_, notices) = read(&named.replace("patient rotation", "pateint rotation")).unwrap();
+    assert!(understood(&notices).is_some_and(|text| text.contains("2 keys are not") && text.contains("'patient rotation'?")));
+    // A required key: the refusal names the line.
+    let refused = read(&header(&PLAIN).replace("number of rings", "!Number of rngs")).unwrap_err();
+    assert_brief(&refused, "io.missing-key scan.hs number of rings");
+    assert_says(&refused, &["'!Number of rngs := 3'"]);
+    let refused = read(&header(&PLAIN).replace("minimum ring difference per", "smallest ring difference per")).unwrap_err();
+    assert!(!refused.to_string().contains("correct the line"), "{refused}");
+    // Keys of other programs, and of a later version, are near none.
+    let further = "study date := 2020:01:01\n%sms-mi version number := 3.4\nnumber of energy windows := 1\nrings := 3\n!END OF";
+    let (_, notices) = read(&header(&PLAIN).replace("!END OF", further)).unwrap();
+    assert!(notices.is_empty(), "{notices:?}");
+}
+
+#[test]
+fn no_key_of_a_real_header_counts_as_misspelt() {
+    let Some(root) = data_file("") else { return };
+    let (mut folders, mut num_read) = (vec![root], 0);
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+                continue;
+            }
+            let notices = match FileKind::of(&path) {
+                Some(FileKind::InterfileProjections | FileKind::SiemensSinograms) => {
+                    let whole = read_projections(&path).map(|(_, notices)| notices);
+                    whole.or_else(|_| read_geometry(&path).map(|(_, notices)| notices))
+                }
+                Some(FileKind::InterfileImage) => read_images(&path, ImageChoice::Only).map(|(_, notices)| notices),
+                Some(FileKind::SiemensList) => open_list_mode(&path, &ListOptions::default()).map(|mut reader| reader.notices()),
+                _ => continue,
+            };
+            match notices {
+                Ok(notices) => {
+                    num_read += 1;
+                    assert!(!notices.iter().any(|n| n.text.contains("not understood")), "{}: {notices:?}", path.display());
+                }
+                Err(error) => assert!(!error.to_string().contains("correct the line"), "{error}"),
+            }
+        }
+    }
+    assert!(num_read > 0);
 }

@@ -290,3 +290,19 @@ mod the_checker {
         assert_eq!(check("geometry", 1, &after), ["geometry (row 1) uses ui (row 4)"]);
     }
 }
+
+/// Formats whose properties are columns of the table of formats: code asks for a property.
+const UNNAMED: [&str; 3] = ["DicomSeries", "NiftiImage", "YrtList"];
+
+#[test]
+fn code_asks_for_the_properties_of_a_format_and_not_for_its_name() {
+    let table = in_repository("src/formats/io/formats.rs");
+    let files: Vec<_> = files_below(&in_repository("src"), "rs").into_iter().filter(|path| *path != table).collect();
+    let names = |path: &std::path::PathBuf| {
+        let tokens = tokens(&std::fs::read_to_string(path).unwrap());
+        UNNAMED.into_iter().find(|name| tokens.iter().any(|token| token == name))
+    };
+    let named: Vec<_> = files.iter().filter_map(|path| Some((path, names(path)?))).collect();
+    assert!(named.is_empty(), "{named:?}");
+    assert!(UNNAMED.iter().all(|name| std::fs::read_to_string(&table).unwrap().contains(name)));
+}

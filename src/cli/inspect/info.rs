@@ -59,7 +59,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
         Some(format) if format.kind == FileKind::Rois && provenance::check(path).is_ok() => FileKind::Provenance.format(),
         format => format,
     };
-    if format.is_none_or(|format| format.kind != FileKind::DicomSeries) {
+    if !format.is_some_and(Format::is_folder) {
         check_file(path)?;
     }
     let Some(format) = format else { return Err(unknown_ending(path)) };
@@ -68,7 +68,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
             let Study { measured, notices, .. } = read_study(path, None, None, false)?;
             described((measured, notices), projection_lines, info_json::projections)
         }
-        Content::Image if format.kind == FileKind::DicomSeries => info_image::read_dicom(path)?,
+        Content::Image if format.is_folder() => info_image::read_dicom(path)?,
         Content::Image => info_image::read(path)?,
         Content::Sweep => {
             let study = read_sweep(path, None)?;

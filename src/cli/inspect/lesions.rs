@@ -17,9 +17,9 @@ use crate::cli::shared::paths::{file_of, report_file};
 use crate::data::{ImageChoice, ImageSeries, Notice, Roi, Volume};
 use crate::geometry::Point;
 use crate::io::dicom;
-use crate::io::formats::{Content, Format};
+use crate::io::formats::Content;
 use crate::io::measurements::MeasurementWriter;
-use crate::io::{FileKind, read_images, read_regions, write_whole};
+use crate::io::{read_images, read_regions, source_series, write_whole};
 use crate::measure::lesions::{Changes, LesionOptions, LesionTable, LesionThreshold, changes, measure_lesions};
 use crate::plan::{Progress, Provenance};
 use crate::report::{ImageReport, LesionsShown, lesion_pdf};
@@ -191,8 +191,7 @@ impl LesionArguments {
     }
 
     fn write_segmentation(&self, path: &Path, image: &InputImage, shown: &LesionsShown) -> CliResult {
-        let is_dicom = Format::of_file(&self.image).is_some_and(|format| format.kind == FileKind::DicomSeries);
-        let source = is_dicom.then(|| dicom::source_series(&self.image, self.input.number())).transpose()?;
+        let source = source_series(&self.image, self.input.number())?;
         let space = (&image.volume.grid, image.series.placement.as_ref());
         notices::print(&dicom::write_segmentation(path, space, &shown.segments(), source.as_ref())?);
         remark!("{}: the voxels", path.display());

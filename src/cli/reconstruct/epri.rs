@@ -6,7 +6,8 @@ use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::image_options::ImageOptions;
 use crate::cli::shared::notices;
 use crate::geometry::Grid;
-use crate::io::{FileKind, SweepFollower, field_notice, follow_sweep, read_sweep_at_phase};
+use crate::io::formats::Format;
+use crate::io::{SweepFollower, field_notice, follow_sweep, read_sweep_at_phase};
 use crate::plan::{Acquisition, Job, default_sweep_settings, sweep_grid};
 
 /// Returns the job of the options, the file to follow, and the expected number of projections, if it is known.
@@ -14,7 +15,7 @@ use crate::plan::{Acquisition, Job, default_sweep_settings, sweep_grid};
 /// # Errors
 /// An unreadable file, options that an EPRI acquisition lacks.
 pub fn job(options: &ReconstructOptions) -> CliResult<(Job, Option<SweepFollower>, Option<usize>)> {
-    if options.spectra_path().is_some() && FileKind::of(&options.output) != Some(FileKind::NiftiImage) {
+    if options.spectra_path().is_some() && !Format::of(&options.output).is_some_and(Format::holds_series) {
         let output = options.output.display();
         return Err(CliError::arguments(format!(
             "--spectral-samples: {output} must end in .nii or .nii.gz, which has four dimensions"

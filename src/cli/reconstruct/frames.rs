@@ -11,8 +11,9 @@ use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::{notices, signals};
 use crate::data::{FrameTime, Frames, Volume, frame_text, moved_limits};
-use crate::io::nifti::{self, FourthAxis};
-use crate::io::{FileKind, OutputLock, read_volume};
+use crate::io::formats::Format;
+use crate::io::nifti::FourthAxis;
+use crate::io::{self, OutputLock, read_volume};
 use crate::plan::{DataRecord, FrameRecord, Job, Provenance, RunSettings, SubsetRule, Times};
 use crate::session::Trace;
 use crate::text::counted;
@@ -110,7 +111,7 @@ fn run_missing(
 /// Writes the images of a regular series as one of four dimensions, if the format has them; returns true if it did.
 fn write_series(options: &ReconstructOptions, all: &[ReconstructOptions]) -> CliResult<bool> {
     let output = &options.output;
-    if FileKind::of(output) != Some(FileKind::NiftiImage) || all.len() < 2 {
+    if !Format::of(output).is_some_and(Format::holds_series) || all.len() < 2 {
         return Ok(false);
     }
     if options.parts.skip_done && options.request.as_deref().is_some_and(|request| Provenance::is_sealed(output, request)) {
@@ -127,7 +128,7 @@ fn write_series(options: &ReconstructOptions, all: &[ReconstructOptions]) -> Cli
     let record = series_record(records, whole, output);
     let description = record.as_ref().map_or_else(String::new, Provenance::description);
     let _lock = OutputLock::wait(output)?;
-    nifti::write_series(output, &volumes, FourthAxis::Time([whole.start_secs, step_secs]), &description)?;
+    io::write_series(output, &volumes, FourthAxis::Time([whole.start_secs, step_secs]), &description)?;
     if let Some(record) = record {
         let record = match &options.request {
             Some(request) => record.sealed(output, request)?,

@@ -6,7 +6,8 @@ use clap::Args;
 
 use crate::cli::shared::options::positive;
 use crate::data::{Roi, RoiSums, ValueScale};
-use crate::io::{FileKind, before_ending};
+use crate::io::before_ending;
+use crate::io::formats::Format;
 use crate::measure::uncertainty_of_deviation;
 use crate::plan::{REPLICATE_LIMITS, ReplicateSettings};
 use crate::report::{Column, Columns};
@@ -58,10 +59,8 @@ impl ReplicateOptions {
 
 /// Returns the file of the standard deviations of an image: OUT.ext → OUT_sd.ext. They are no PET series, and not written as one.
 fn of_deviation(path: &Path) -> PathBuf {
-    match FileKind::of(path) {
-        Some(FileKind::DicomSeries) => before_ending(path, "_sd").with_extension("nii.gz"),
-        _ => before_ending(path, "_sd"),
-    }
+    let beside = before_ending(path, "_sd");
+    if Format::of(path).is_some_and(Format::needs_facts) { beside.with_extension("nii.gz") } else { beside }
 }
 
 /// Columns of a region: name, mean ± standard deviation.

@@ -10,7 +10,7 @@ use crate::cli::shared::given::Given;
 use crate::cli::shared::paths::numbered;
 use crate::data::Fingerprint;
 use crate::io::formats::Format;
-use crate::io::{FileKind, content_of, dicom, files_read, files_written};
+use crate::io::{content_of, files_read, files_written};
 use crate::plan::{Progress, Provenance};
 
 /// Returns the fingerprint of a request: of every option that changes the image or the table, and of the contents of the input
@@ -34,8 +34,7 @@ fn request_of(options: &ReconstructOptions) -> CliResult<String> {
 
 /// Returns the files with the content of an input: of a DICOM image those of its series, since other files can be in the folder.
 fn contents_of(path: &Path) -> Vec<PathBuf> {
-    let is_dicom = Format::of_file(path).is_some_and(|format| format.kind == FileKind::DicomSeries);
-    let of_series = is_dicom.then(|| dicom::files_of_series(path).ok()).flatten();
+    let of_series = Format::of_file(path).and_then(|format| format.files_of_folder(path));
     of_series.unwrap_or_else(|| files_read(path))
 }
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::{CliError, CliResult, Failure};
 use crate::geometry::Grid;
-use crate::io::{FileKind, dicom, files_read, files_written, header_of, identity, provenance, stale_companions};
+use crate::io::formats::Format;
+use crate::io::{FileKind, files_read, files_written, header_of, identity, provenance, stale_companions};
 
 /// Inputs and outputs of a command.
 #[derive(Default)]
@@ -138,8 +139,10 @@ impl Output {
         }
         // Links are followed: their target is replaced.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        let kind = FileKind::of(path);
-        if kind == Some(FileKind::NumpyImage) && provenance::check(&provenance::path_beside(path)).is_err() {
+        let format = Format::of(path);
+        if format.is_some_and(|format| format.kind == FileKind::NumpyImage)
+            && provenance::check(&provenance::path_beside(path)).is_err()
+        {
             let record = provenance::path_beside(path);
             return refuse(format!(
                 "its grid would be written to {}, which is another file; choose another name",
@@ -147,7 +150,7 @@ impl Output {
             ));
         }
         match fs::metadata(&target) {
-            Ok(_) if kind == Some(FileKind::DicomSeries) => dicom::check_place(path)?,
+            Ok(_) if format.is_some_and(Format::is_folder) => format.map_or(Ok(()), |format| format.check_place(path))?,
             Ok(found) if found.is_dir() => return refuse("it is a folder".into()),
             Ok(found) if found.is_file() => {
                 if let Err(error) = OpenOptions::new().append(true).open(&target) {

@@ -9,11 +9,11 @@ use crate::io::formats::{Access, Content, FileKind, Format, Measured, Reader, Wr
 use crate::io::image_problem::ImageProblem;
 use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::DicomProblem;
-use crate::io::images::dicom::{self, SeriesContext};
+use crate::io::images::dicom::{self, SeriesContext, SourceSeries};
+use crate::io::images::nifti::FourthAxis;
 use crate::io::list_mode::{EventReader, ListOptions};
 use crate::io::own::rois;
 use crate::io::sinograms::interfile::{self, OwnFacts};
-use crate::io::sinograms::siemens;
 use crate::scanner::ScanGeometry;
 
 /// Reads projection data and their notices; from Siemens' sinograms the prompts.
@@ -29,9 +29,8 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, Vec<Notice>), IoErr
 /// # Errors
 /// Another ending; the format's reader of headers fails.
 pub fn read_geometry(path: &Path) -> Result<(ScanGeometry, Vec<Notice>), IoError> {
-    match FileKind::of(path) {
-        Some(FileKind::InterfileProjections) => interfile::read_geometry(path),
-        Some(FileKind::SiemensSinograms) => Ok((siemens::read_siemens_geometry(path)?, Vec::new())),
+    match Format::of(path).map(|format| &format.reader) {
+        Some(Reader::Projections(reader)) => (reader.geometry)(path),
         _ => Err(unsupported_format(path, Content::Projections, Access::Read)),
     }
 }
@@ -39,7 +38,7 @@ pub fn read_geometry(path: &Path) -> Result<(ScanGeometry, Vec<Notice>), IoError
 /// Reads projection data, the randoms of the same file, and the facts of the scan, if it has any.
 pub(super) fn read_measured(path: &Path) -> Result<Measured, IoError> {
     match Format::of(path).map(|format| &format.reader) {
-        Some(Reader::Projections(read)) => read(path),
+        Some(Reader::Projections(reader)) => (reader.counts)(path),
         _ => Err(unsupported_format(path, Content::Projections, Access::Read)),
     }
 }
@@ -69,7 +68,7 @@ pub fn write_projections_with(path: &Path, data: &Michelogram, own: &OwnFacts) -
 /// Another ending; the format's reader fails.
 pub fn open_list_mode(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, IoError> {
     match Format::of(path).map(|format| &format.reader) {
-        Some(Reader::ListMode(open)) => open(path, options),
+        Some(Reader::ListMode(reader)) => (reader.open)(path, options),
         _ => Err(unsupported_format(path, Content::ListMode, Access::Read)),
     }
 }
@@ -91,11 +90,11 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
 /// # Errors
 /// The reader of the format fails; a segmentation without an image.
 pub fn read_regions(path: &Path, image: Option<&ImageSpace>) -> Result<(Vec<Roi>, Vec<Notice>), IoError> {
-    match (Format::of_file(path).map(|format| format.kind), image) {
-        (Some(FileKind::DicomSegmentation | FileKind::DicomSeries), Some(image)) => {
-            dicom::read_segmentation(path)?.regions(image)
-        }
-        (Some(FileKind::DicomSegmentation), None) => Err(IoError::unsupported(path, DicomProblem::Segmentation)),
+    let format = Format::of_file(path);
+    let is_segmentation = format.is_some_and(|format| format.content == Content::Segmentation);
+    match image {
+        Some(image) if is_segmentation || format.is_some_and(Format::is_folder) => dicom::read_segmentation(path)?.regions(image),
+        None if is_segmentation => Err(IoError::unsupported(path, DicomProblem::Segmentation)),
         _ => Ok((rois::read_rois(path)?, Vec::new())),
     }
 }
@@ -119,7 +118,26 @@ pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
 /// # Errors
 /// [`dicom::check_image`] fails.
 pub fn check_image_unit(path: &Path, unit: Unit, pet: Option<&PetImage>) -> Result<(), IoError> {
-    if FileKind::of(path) == Some(FileKind::DicomSeries) { dicom::check_image(path, unit, pet) } else { Ok(()) }
+    Format::of(path).and_then(|format| format.facts).map_or(Ok(()), |check| check(path, unit, pet))
+}
+
+/// Writes several images on one grid into a file with a fourth axis.
+///
+/// # Errors
+/// A format without one; its writer fails.
+pub fn write_series(path: &Path, volumes: &[Volume], axis: FourthAxis, description: &str) -> Result<(), IoError> {
+    match Format::of(path).and_then(|format| format.series) {
+        Some(write) => write(path, volumes, axis, description),
+        None => Err(unsupported_format(path, Content::Image, Access::Write)),
+    }
+}
+
+/// Returns the series of an image of it, which a segmentation names as its source; `None` of images of other formats.
+///
+/// # Errors
+/// The series does not read.
+pub fn source_series(path: &Path, number: usize) -> Result<Option<SourceSeries>, IoError> {
+    Format::of_file(path).filter(|format| format.is_folder()).map(|_| dicom::source_series(path, number)).transpose()
 }
 
 /// Writes an image.
@@ -140,8 +158,7 @@ pub fn write_described_volume(
     description: &ImageDescription,
     context: &SeriesContext,
 ) -> Result<(), IoError> {
-    let has_directions = matches!(FileKind::of(path), Some(FileKind::NiftiImage | FileKind::DicomSeries));
-    if context.placement.is_some() && !has_directions {
+    if context.placement.is_some() && !Format::of(path).is_some_and(|format| format.has_directions) {
         return Err(IoError::unsupported(path, ImageProblem::ObliqueFormat));
     }
     match Format::of(path).map(|format| &format.writer) {

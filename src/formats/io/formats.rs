@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, ScanFacts, Study, Sweep, Volume};
+use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, PetImage, ScanFacts, Study, Sweep, Unit, Volume};
 use crate::io::epri::problem::SweepProblem;
 use crate::io::epri::records::ReadHeader;
 use crate::io::epri::reference_reader::ReferenceReader;
@@ -13,11 +13,13 @@ use crate::io::foreign::foreign;
 use crate::io::image_problem::ImageProblem;
 use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, SeriesContext};
+use crate::io::images::nifti::FourthAxis;
 use crate::io::images::{nifti, numpy_image};
 use crate::io::list_mode::{EventReader, ListOptions, castor, petsird, siemens, yrt};
 use crate::io::own::{oximetry, saved_matrix, saved_pairs, saved_tubes};
 use crate::io::sinograms::interfile;
-use crate::io::sinograms::siemens::{SiemensSinograms, read_siemens_sinograms};
+use crate::io::sinograms::siemens::{SiemensSinograms, read_siemens_geometry, read_siemens_sinograms};
+use crate::scanner::ScanGeometry;
 use crate::text::either;
 
 /// A format of files.
@@ -44,7 +46,31 @@ pub struct Format {
     data_file: Option<fn(&Path) -> PathBuf>,
     /// Further files that are read with it: a reference spectrum, the arrays of a set.
     companions: fn(&Path) -> Vec<PathBuf>,
+    /// Its files, if one name stands for a folder of them.
+    folder: Option<Folder>,
+    /// Writer of several images into one file, if the format has a fourth dimension.
+    pub(super) series: Option<WriteSeries>,
+    /// True if images have directions of their axes, so that they can be oblique.
+    pub has_directions: bool,
+    /// True if images have a patient.
+    pub has_patient: bool,
+    /// Check of an image's unit and facts before long work, if the format needs some.
+    pub(super) facts: Option<CheckFacts>,
 }
+
+/// A format of which one name stands for a folder of files.
+struct Folder {
+    /// Refuses an existing path that would not be replaced.
+    check_place: fn(&Path) -> Result<(), IoError>,
+    /// Returns the files that are read with one of them.
+    files: fn(&Path) -> Result<Vec<PathBuf>, IoError>,
+}
+
+/// Writes several images into one file, with their fourth axis and a description.
+type WriteSeries = fn(&Path, &[Volume], FourthAxis, &str) -> Result<(), IoError>;
+
+/// Refuses an image with a unit or facts that the format does not hold.
+type CheckFacts = fn(&Path, Unit, Option<&PetImage>) -> Result<(), IoError>;
 
 /// Kind of a file, by the ending of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,10 +188,37 @@ pub(super) enum Reader {
     None,
     /// By those that use its content: it is the only format of that.
     Own,
-    Projections(fn(&Path) -> Result<Measured, IoError>),
-    ListMode(OpenList),
+    Projections(ProjectionReader),
+    ListMode(ListReader),
     Sweep(SweepReader),
     Image(fn(&Path, ImageChoice) -> Noticed<ImageSeries>),
+}
+
+/// Reader of projection data.
+pub(super) struct ProjectionReader {
+    pub counts: fn(&Path) -> Result<Measured, IoError>,
+    /// The sampling alone, by the header.
+    pub geometry: fn(&Path) -> Noticed<ScanGeometry>,
+}
+
+/// Reader of list-mode data.
+pub(super) struct ListReader {
+    pub open: OpenList,
+    /// True if a file that is still being written can be followed.
+    pub can_follow: bool,
+    /// Facts that its files lack.
+    pub lacks: ListLack,
+}
+
+/// Facts that the files of a list-mode format lack, or that further files have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListLack {
+    /// None.
+    Nothing,
+    /// The detection efficiencies of the pairs, in a file of normalisation.
+    Efficiencies,
+    /// The scanner and the fields of the events.
+    Scanner,
 }
 
 /// Reader of EPRI acquisitions.
@@ -190,9 +243,12 @@ pub(super) enum Writer {
 /// All formats. Of those with the same ending the first that claims a file has it.
 pub static FORMATS: [Format; 24] = [
     Format {
-        reader: Reader::Projections(|path| {
-            let (prompts, facts, notices) = interfile::read_projections(path)?;
-            Ok(Measured { prompts, randoms: None, facts, notices })
+        reader: Reader::Projections(ProjectionReader {
+            counts: |path| {
+                let (prompts, facts, notices) = interfile::read_projections(path)?;
+                Ok(Measured { prompts, randoms: None, facts, notices })
+            },
+            geometry: interfile::read_geometry,
         }),
         writer: Writer::Own,
         named_data: Some(interfile::data_files),
@@ -200,32 +256,35 @@ pub static FORMATS: [Format; 24] = [
         ..Format::new(FileKind::InterfileProjections, Content::Projections, "Interfile", &[".hs"], &[".hs"])
     },
     Format {
-        reader: Reader::Projections(|path| {
-            let (SiemensSinograms { prompts, randoms, facts }, notices) = read_siemens_sinograms(path)?;
-            Ok(Measured { prompts, randoms, facts, notices })
+        reader: Reader::Projections(ProjectionReader {
+            counts: |path| {
+                let (SiemensSinograms { prompts, randoms, facts }, notices) = read_siemens_sinograms(path)?;
+                Ok(Measured { prompts, randoms, facts, notices })
+            },
+            geometry: read_siemens_geometry,
         }),
         named_data: Some(interfile::data_files),
         ..Format::new(FileKind::SiemensSinograms, Content::Projections, "Siemens Interfile", &[".s.hdr"], &[".s.hdr"])
     },
     Format {
-        reader: Reader::ListMode(|path, _| petsird::open(path)),
+        reader: Reader::ListMode(ListReader { open: |path, _| petsird::open(path), can_follow: true, lacks: ListLack::Nothing }),
         writer: Writer::Own,
         ..Format::new(FileKind::Petsird, Content::ListMode, "PETSIRD", &[".petsird"], &[".petsird"])
     },
     Format {
-        reader: Reader::ListMode(castor::open),
+        reader: Reader::ListMode(ListReader { open: castor::open, can_follow: true, lacks: ListLack::Efficiencies }),
         writer: Writer::Own,
         named_data: Some(castor::data_files),
         data_file: Some(|path| path.with_extension("Cdf")),
         ..Format::new(FileKind::Castor, Content::ListMode, "CASToR", &[".Cdh"], &[".cdh"])
     },
     Format {
-        reader: Reader::ListMode(siemens::open),
+        reader: Reader::ListMode(ListReader { open: siemens::open, can_follow: true, lacks: ListLack::Nothing }),
         named_data: Some(interfile::data_files),
         ..Format::new(FileKind::SiemensList, Content::ListMode, "Siemens 32-bit", &[".l.hdr"], &[".l.hdr", ".l.hdr.stir"])
     },
     Format {
-        reader: Reader::ListMode(yrt::open),
+        reader: Reader::ListMode(ListReader { open: yrt::open, can_follow: false, lacks: ListLack::Scanner }),
         ..Format::new(FileKind::YrtList, Content::ListMode, "YRT-PET", &[".lmDat"], &[".lmdat"])
     },
     Format {
@@ -270,6 +329,8 @@ pub static FORMATS: [Format; 24] = [
         writer: Writer::Image(|path, volume, description, context| {
             nifti::write_image(path, volume, &description.text, context.placement.as_ref())
         }),
+        series: Some(nifti::write_series),
+        has_directions: true,
         ..Format::new(FileKind::NiftiImage, Content::Image, "NIfTI", &[".nii", ".nii.gz"], &[".nii", ".nii.gz"])
     },
     Format {
@@ -283,6 +344,10 @@ pub static FORMATS: [Format; 24] = [
         // The folder of a slice contains the others.
         companions: |path| path.parent().filter(|_| path.is_file()).map(Path::to_owned).into_iter().collect(),
         writer: Writer::Image(dicom::write_series),
+        folder: Some(Folder { check_place: dicom::check_place, files: dicom::files_of_series }),
+        has_directions: true,
+        has_patient: true,
+        facts: Some(dicom::check_image),
         ..Format::new(FileKind::DicomSeries, Content::Image, "DICOM", &[".dcm"], &[".dcm", ".ima"])
     },
     Format { data_file: Some(saved_pairs::data_file), ..Format::own(FileKind::Pairs, Content::Pairs, "tomoscope", &[".pairs"]) },
@@ -325,6 +390,11 @@ impl Format {
             named_data: None,
             data_file: None,
             companions: |_| Vec::new(),
+            folder: None,
+            series: None,
+            has_directions: false,
+            has_patient: false,
+            facts: None,
         }
     }
 
@@ -355,10 +425,46 @@ impl Format {
             Access::Write => !matches!(self.writer, Writer::None),
             Access::Follow => match &self.reader {
                 Reader::Sweep(reader) => reader.header.is_some(),
-                Reader::ListMode(_) => self.kind != FileKind::YrtList,
+                Reader::ListMode(reader) => reader.can_follow,
                 _ => false,
             },
         }
+    }
+
+    /// Returns true if one name stands for a folder of files.
+    pub fn is_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Returns true if one file can contain several images.
+    pub fn holds_series(&self) -> bool {
+        self.series.is_some()
+    }
+
+    /// Returns true if an image needs a unit and facts that the format holds.
+    pub fn needs_facts(&self) -> bool {
+        self.facts.is_some()
+    }
+
+    /// Returns the facts that a list-mode file lacks.
+    pub fn lacks(&self) -> ListLack {
+        match &self.reader {
+            Reader::ListMode(reader) => reader.lacks,
+            _ => ListLack::Nothing,
+        }
+    }
+
+    /// Refuses an existing path that an output would not replace.
+    ///
+    /// # Errors
+    /// A file in the place of a folder, a folder with other files.
+    pub fn check_place(&self, path: &Path) -> Result<(), IoError> {
+        self.folder.as_ref().map_or(Ok(()), |folder| (folder.check_place)(path))
+    }
+
+    /// Returns the files of a folder that belong to a file; `None` of a format without folders, and of unreadable files.
+    pub fn files_of_folder(&self, path: &Path) -> Option<Vec<PathBuf>> {
+        (self.folder.as_ref()?.files)(path).ok()
     }
 
     /// Returns the format of a file by its name, if its ending is known.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::io::FileKind;
+use crate::io::formats::{Format, ListLack};
 use crate::plan::ListFiles;
 use crate::ui::widgets::file_task::ListTable;
 
@@ -49,20 +49,30 @@ impl ListForm {
         }
     }
 
-    /// Returns true for a YRT-PET file.
-    pub(super) fn is_yrt(&self) -> bool {
-        FileKind::of(&self.files.list) == Some(FileKind::YrtList)
+    /// Returns true if the file lacks its scanner and the fields of its events.
+    pub(super) fn lacks_scanner(&self) -> bool {
+        lacks_scanner(&self.files.list)
     }
 }
 
 /// Returns true if the format of a list-mode file lacks information that the form has.
 pub fn has_form(list: &Path) -> bool {
-    matches!(FileKind::of(list), Some(FileKind::YrtList | FileKind::Castor))
+    lack_of(list) != ListLack::Nothing
 }
 
-/// Returns the only crystal table in the folder of a YRT-PET file.
+/// Returns true if the format of a list-mode file lacks the scanner.
+pub fn lacks_scanner(list: &Path) -> bool {
+    lack_of(list) == ListLack::Scanner
+}
+
+/// Returns the facts that a list-mode file lacks, by its name.
+fn lack_of(list: &Path) -> ListLack {
+    Format::of(list).map_or(ListLack::Nothing, Format::lacks)
+}
+
+/// Returns the only crystal table in the folder of a file that lacks its scanner.
 fn table_in_folder(list: &Path) -> Option<PathBuf> {
-    if FileKind::of(list) != Some(FileKind::YrtList) {
+    if !lacks_scanner(list) {
         return None;
     }
     let is_table = |path: &PathBuf| TABLES.iter().any(|ending| path.to_string_lossy().ends_with(ending));

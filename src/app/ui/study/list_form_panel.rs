@@ -11,7 +11,7 @@ use crate::ui::widgets::modal::form_ui;
 /// Draws the form in front of the window.
 pub fn list_form_ui(form: &ListForm, ctx: &Context, actions: &mut Vec<StudyAction>) {
     let mut edited = form.clone();
-    let text = if form.is_yrt() {
+    let text = if form.lacks_scanner() {
         "A YRT-PET file has no header: set its scanner and event fields here."
     } else {
         "Information missing in the file's header, or files in another folder."
@@ -20,7 +20,7 @@ pub fn list_form_ui(form: &ListForm, ctx: &Context, actions: &mut Vec<StudyActio
     let is_submitted = form_ui(ctx, "Open list-mode data", text, ("Read list", ""), actions, close, |ui, actions| {
         let help = "The table of the scanner's crystals (.lut, .hscan, .geom, .crystals.toml)";
         table_ui(&mut edited, ListTable::Crystals, "Table of crystals", help, ui, actions);
-        if form.is_yrt() {
+        if form.lacks_scanner() {
             yrt_ui(&mut edited, ui);
         } else {
             let help = "CASToR normalisation file (.Cdh) with the detection efficiencies of all crystal pairs";

@@ -10,10 +10,9 @@ use super::app::App;
 use super::panes::pane::Pane;
 use super::wake::waker;
 use crate::data::{Notice, Placement, ValueScale, Volume};
+use crate::io;
 use crate::io::dicom;
-use crate::io::formats::Format;
 use crate::io::measurements::MeasurementWriter;
-use crate::io::{self, FileKind};
 use crate::measure::lesions::{Changes, LesionTable};
 use crate::plan::{Progress, Provenance};
 use crate::report::{ImageReport, LesionsShown, lesion_pdf};
@@ -172,10 +171,8 @@ impl WrittenLesions {
     }
 
     fn write_segmentation(&self, shown: &LesionsShown, path: &Path) -> Result<Vec<Notice>, String> {
-        let is_dicom = |path: &Path| Format::of_file(path).is_some_and(|format| format.kind == FileKind::DicomSeries);
-        let source = self.source.as_ref().filter(|(path, _)| is_dicom(path));
-        let source = source.map(|(path, number)| dicom::source_series(path, *number)).transpose();
-        let source = source.map_err(|error| error.to_string())?;
+        let source = self.source.as_ref().map(|(path, number)| io::source_series(path, *number)).transpose();
+        let source = source.map_err(|error| error.to_string())?.flatten();
         if self.is_anonymous && source.as_ref().is_some_and(|source| !source.is_anonymous) {
             let text = "a segmentation has the patient of its source: save the image with Anonymise, open it, and export again";
             return Err(format!("{}: {text}", path.display()));

@@ -18,7 +18,7 @@ use crate::remote::Remote;
 use crate::session::{Control, Feed, TubeSource};
 use crate::ui::plots::BottomTab;
 use crate::ui::study::file_check::refusal;
-use crate::ui::study::list_form::ListForm;
+use crate::ui::study::list_form::{ListForm, lacks_scanner};
 use crate::ui::study::loader::{Follower, LoadFailure, Loaded};
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::source::Source;
@@ -43,7 +43,8 @@ impl App {
         let Some(remote) = self.remote.as_ref() else { return Ok(source) };
         match source {
             Source::Files(StudyFiles::File(path)) => match FileKind::of(&path) {
-                Some(FileKind::Rois | FileKind::DicomSegmentation | FileKind::YrtList) => Ok(Source::file(path)),
+                Some(FileKind::Rois | FileKind::DicomSegmentation) => Ok(Source::file(path)),
+                _ if lacks_scanner(&path) => Ok(Source::file(path)),
                 // For a path that is no text the server reports a missing file.
                 _ => Ok(Source::Elsewhere(StudyFiles::File(path.to_string_lossy().into_owned().into()))),
             },
@@ -64,7 +65,7 @@ impl App {
             Some(FileKind::Session) => self.open_session(ctx, &path),
             Some(FileKind::Rois | FileKind::DicomSegmentation) => self.do_with_file(ctx, FileTask::LoadRois, &path),
             // It does not contain its scanner.
-            Some(FileKind::YrtList) => self.study.list_form = Some(ListForm::of(&ListFiles::of(&path))),
+            _ if lacks_scanner(&path) => self.study.list_form = Some(ListForm::of(&ListFiles::of(&path))),
             _ => match refusal(&path) {
                 Some(reason) => self.notify(ctx, Notice::error(reason)),
                 None => self.confirm(ctx, PendingAction::Open(Source::file(path))),

@@ -16,7 +16,8 @@ use crate::data::{
     Unit, ValueScale, mean_decay,
 };
 use crate::data::{NoSuv, SuvDefinition, suv_factor};
-use crate::io::{FileKind, check_image_unit};
+use crate::io::check_image_unit;
+use crate::io::formats::Format;
 use crate::plan::Job;
 
 /// Source of a fact that an option sets.
@@ -81,7 +82,7 @@ impl Uptake {
             notices::print(&[Notice::info(text)]);
         }
         let has_start = uptake.scan_start.is_some() || facts.exam.start.is_some();
-        if has_facts && !has_start && FileKind::of(&options.output) == Some(FileKind::DicomSeries) {
+        if has_facts && !has_start && Format::of(&options.output).is_some_and(Format::needs_facts) {
             let text = "the start of the scan is unknown: the DICOM series begins when it is written, and the injection is before \
                         that; set --scan-start";
             notices::print(&[Notice::warning(text)]);

@@ -87,14 +87,11 @@ pub fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
         )));
     }
     let data = header.data_file().ok_or_else(|| header.missing("name of data file", "add the data file's name"))?;
-    Ok(ListHeader {
-        data,
-        geometry: geometry(&header, InPlane::DetectorPairs, segments)?,
-        max_ring_difference,
-        num_words: header.number("%total listmode word counts")?.filter(|num| *num >= 0.0).map(|num| num as u64),
-        facts: scan_facts(&header, &mut notices),
-        notices,
-    })
+    let geometry = geometry(&header, InPlane::DetectorPairs, segments)?;
+    let num_words = header.number("%total listmode word counts")?.filter(|num| *num >= 0.0).map(|num| num as u64);
+    let facts = scan_facts(&header, &mut notices);
+    notices.extend(header.misspelt());
+    Ok(ListHeader { data, geometry, max_ring_difference, num_words, facts, notices })
 }
 
 /// Reads sinograms and their notices.
@@ -115,6 +112,7 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
     let offsets = offsets(&header, geometry.num_bins() as u64 * source.format.number_type.num_bytes() as u64)?;
     source.offset = offsets.iter().flatten().copied().max().unwrap_or_default();
     let facts = scan_facts(&header, &mut notices);
+    notices.extend(header.misspelt());
     let what = format!("{NUM_VIEWS} views × {NUM_TANGENTIAL} tangential positions × {} planes", geometry.num_planes());
     source.check(&header, geometry.num_bins(), &what, &mut notices)?;
     let in_file = file_segments(&layout, &geometry, &sorted_index);
@@ -133,12 +131,14 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
     Ok((sinograms, notices))
 }
 
-/// Reads the sampling of sinograms from their header alone.
+/// Reads the sampling of sinograms from their header alone, with notices.
 ///
 /// # Errors
 /// As [`read_siemens_sinograms`], but for the data file, which may be missing.
-pub fn read_siemens_geometry(path: &Path) -> Result<ScanGeometry, IoError> {
-    Ok(sampling_of(&Header::read(path)?)?.2)
+pub fn read_siemens_geometry(path: &Path) -> Result<(ScanGeometry, Vec<Notice>), IoError> {
+    let header = Header::read(path)?;
+    let (.., geometry) = sampling_of(&header)?;
+    Ok((geometry, header.misspelt().into_iter().collect()))
 }
 
 /// Returns the layout of the file, the index of each of its segments in the geometry, and the geometry.

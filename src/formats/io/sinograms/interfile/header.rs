@@ -1,5 +1,7 @@
 //! The text of a header as keys and values.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,7 +12,7 @@ use crate::io::error::IoError;
 use crate::io::error::Refusal;
 use crate::io::notice;
 use crate::io::sinograms::interfile::problem::InterfileProblem;
-use crate::text::shortened;
+use crate::text::{counted, shortened};
 
 /// Largest header that is read; real ones have a few kilobytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
@@ -30,6 +32,13 @@ pub const CONTENTS: &str = "tomoscope correction contains";
 /// Key of a scan with the share of its time in that of the whole scan.
 pub const SHARE: &str = "tomoscope share of the scan";
 
+/// Most letters by which a misspelt key differs from a known one, if that has so many letters.
+const MAX_DIFFERENCE: usize = 2;
+const MIN_LETTERS: usize = 12;
+
+/// Most misspelt keys that a warning lists.
+const MAX_LISTED: usize = 5;
+
 /// Beginning of the program's own keys.
 const OWN: &str = "tomoscope ";
 
@@ -40,6 +49,8 @@ pub struct Header {
     entries: Vec<Entry>,
     /// The program's own entries, in comments.
     own: Vec<Entry>,
+    /// The keys that were looked for: those that the reader of this header knows.
+    known: RefCell<BTreeSet<String>>,
 }
 
 struct Entry {
@@ -48,6 +59,8 @@ struct Entry {
     /// i of `key[i]`.
     index: Option<usize>,
     value: String,
+    /// The whole line.
+    line: String,
 }
 
 /// Where the numbers are and how they are stored.
@@ -75,7 +88,7 @@ impl Header {
         let entries = lines.filter_map(split_line).take_while(|entry| entry.key != "end of interfile").collect();
         let comments = text.lines().filter_map(|line| line.trim_start().strip_prefix(';'));
         let own = comments.filter_map(split_line).filter(|entry| entry.key.starts_with(OWN)).collect();
-        Ok(Self { path: path.to_owned(), entries, own })
+        Ok(Self { path: path.to_owned(), entries, own, known: RefCell::default() })
     }
 
     /// Returns the value of a key of the program's own.
@@ -95,7 +108,8 @@ impl Header {
 
     /// Returns all values of keys without an index or with index 1, each with its key; empty values are left out.
     pub fn values(&self, is_key: impl Fn(&str) -> bool) -> impl Iterator<Item = (String, &str)> {
-        let entries = self.entries.iter().filter(move |entry| is_key(&entry.key) && !entry.value.is_empty());
+        let of_key = self.entries.iter().filter(move |entry| is_key(&entry.key));
+        let entries = of_key.inspect(|entry| self.know(&entry.key)).filter(|entry| !entry.value.is_empty());
         entries.filter_map(|entry| match entry.index {
             None => Some((entry.key.clone(), entry.value.as_str())),
             Some(1) => Some((format!("{} [1]", entry.key), entry.value.as_str())),
@@ -103,7 +117,32 @@ impl Header {
         })
     }
 
+    fn know(&self, key: &str) {
+        if !self.known.borrow().contains(key) {
+            self.known.borrow_mut().insert(key.to_owned());
+        }
+    }
+
+    /// Returns a warning about the keys that the reader did not look for and that differ by few letters from one that the header
+    /// lacks: to call when the header has been read.
+    pub fn misspelt(&self) -> Option<Notice> {
+        let known = self.known.borrow();
+        let present: BTreeSet<_> = self.entries.iter().map(|entry| (&entry.key, entry.index)).collect();
+        let near = |entry: &Entry| {
+            let missing = known.iter().filter(|key| !present.contains(&(*key, entry.index)));
+            missing.filter_map(|key| Some((difference(&entry.key, key)?, key))).min()
+        };
+        let unknown = self.entries.iter().filter(|entry| !known.contains(&entry.key));
+        let text = |entry: &Entry| Some(format!("'{}' (did you mean '{}'?)", entry.key, near(entry)?.1));
+        let texts: BTreeSet<String> = unknown.filter_map(text).collect();
+        let are = if texts.len() == 1 { "is" } else { "are" };
+        let listed = texts.iter().take(MAX_LISTED).cloned().collect::<Vec<_>>().join(", ");
+        let num = counted(texts.len(), "key");
+        (!texts.is_empty()).then(|| self.warning(format!("{num} {are} not understood: {listed}")))
+    }
+
     fn find(&self, key: &str, index: impl Fn(Option<usize>) -> bool) -> Option<&str> {
+        self.know(key);
         let entry = self.entries.iter().rev().find(|entry| entry.key == key && index(entry.index))?;
         Some(entry.value.as_str()).filter(|value| !value.is_empty())
     }
@@ -166,7 +205,15 @@ impl Header {
 
     /// Returns the error of a missing key.
     pub fn missing(&self, key: &str, hint: &str) -> IoError {
-        IoError::MissingKey { path: self.path.clone(), key: key.to_owned(), hint: hint.to_owned() }
+        let name = key.split_once(" [").map_or(key, |(name, _)| name);
+        let known = self.known.borrow();
+        // A key that is read later can differ by two letters, as the smallest and the largest ring difference do.
+        let is_misspelt = |entry: &&Entry| !known.contains(&entry.key) && difference(&entry.key, name) == Some(1);
+        let hint = match self.entries.iter().find(is_misspelt) {
+            Some(entry) => format!("{hint}, or correct the line '{}'", shortened(&entry.line)),
+            None => hint.to_owned(),
+        };
+        IoError::MissingKey { path: self.path.clone(), key: key.to_owned(), hint }
     }
 
     /// Returns the error of an invalid value.
@@ -346,6 +393,13 @@ impl DataSource {
     }
 }
 
+/// Returns the number of letters by which a key differs from a known one, if it may be that one misspelt.
+fn difference(key: &str, known: &str) -> Option<usize> {
+    let max = if known.len() < MIN_LETTERS { 1 } else { MAX_DIFFERENCE };
+    let is_near = key.len().abs_diff(known.len()) <= max;
+    is_near.then(|| strsim::osa_distance(key, known)).filter(|letters| *letters <= max)
+}
+
 /// Returns key, index and value of a line; `None` for a line without `:=`.
 fn split_line(line: &str) -> Option<Entry> {
     let (left, value) = line.split_once(":=")?;
@@ -354,10 +408,10 @@ fn split_line(line: &str) -> Option<Entry> {
         let index = index.trim().parse().ok()?;
         Some((name.trim_end().to_owned(), index))
     });
-    let value = value.trim().to_owned();
+    let (value, line) = (value.trim().to_owned(), line.trim().to_owned());
     Some(match indexed {
-        Some((key, index)) => Entry { key, index: Some(index), value },
-        None => Entry { key, index: None, value },
+        Some((key, index)) => Entry { key, index: Some(index), value, line },
+        None => Entry { key, index: None, value, line },
     })
 }
 

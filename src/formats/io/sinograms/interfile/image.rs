@@ -37,6 +37,7 @@ pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let volume = Volume::from_vec(grid, values, unit(&header));
     let volume = volume.ok_or_else(|| header.unsupported(ImageProblem::Voxels))?;
     notices.extend(volume.not_finite().map(|values| header.warning(values.to_string())));
+    notices.extend(header.misspelt());
     Ok((volume, notices))
 }
 

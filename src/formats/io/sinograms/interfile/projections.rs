@@ -72,6 +72,7 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, ScanFacts, Vec<Noti
     if let Some((index, value)) = data.first_unusable_bin() {
         notices.push(header.warning(unusable_bin(&data, index, value)));
     }
+    notices.extend(header.misspelt());
     Ok((data, facts, notices))
 }
 
@@ -83,7 +84,9 @@ pub fn read_geometry(path: &Path) -> Result<(ScanGeometry, Vec<Notice>), IoError
     let header = Header::read(path)?;
     let mut notices = Vec::new();
     let (sampling, _) = layout_of(&header)?.sorted();
-    Ok((scanner::geometry(&header, sampling, &mut notices)?, notices))
+    let geometry = scanner::geometry(&header, sampling, &mut notices)?;
+    notices.extend(header.misspelt());
+    Ok((geometry, notices))
 }
 
 fn layout_of(header: &Header) -> Result<Layout, IoError> {
