@@ -32,7 +32,7 @@ pub const CONTENTS: &str = "tomoscope correction contains";
 /// Key of a scan with the share of its time in that of the whole scan.
 pub const SHARE: &str = "tomoscope share of the scan";
 
-/// Most letters by which a misspelt key differs from a known one, if that has so many letters.
+/// Most letters by which a misspelt key differs from a known one of [`MIN_LETTERS`] or more. A shorter one differs by one letter.
 const MAX_DIFFERENCE: usize = 2;
 const MIN_LETTERS: usize = 12;
 
@@ -49,7 +49,7 @@ pub struct Header {
     entries: Vec<Entry>,
     /// The program's own entries, in comments.
     own: Vec<Entry>,
-    /// The keys that were looked for: those that the reader of this header knows.
+    /// The keys that the reader of this header has looked for.
     known: RefCell<BTreeSet<String>>,
 }
 
