@@ -46,7 +46,7 @@ pub struct Format {
     data_file: Option<fn(&Path) -> PathBuf>,
     /// Further files that are read with it: a reference spectrum, the arrays of a set.
     companions: fn(&Path) -> Vec<PathBuf>,
-    /// Its files, if one name stands for a folder of them.
+    /// Its files, if the name of an image is that of a folder.
     folder: Option<Folder>,
     /// Writer of several images into one file, if the format has a fourth dimension.
     pub(super) series: Option<WriteSeries>,
@@ -58,7 +58,7 @@ pub struct Format {
     pub(super) facts: Option<CheckFacts>,
 }
 
-/// A format of which one name stands for a folder of files.
+/// A format whose images are folders of files.
 struct Folder {
     /// Refuses an existing path that would not be replaced.
     check_place: fn(&Path) -> Result<(), IoError>,
@@ -431,7 +431,7 @@ impl Format {
         }
     }
 
-    /// Returns true if one name stands for a folder of files.
+    /// Returns true if an image is a folder of files.
     pub fn is_folder(&self) -> bool {
         self.folder.is_some()
     }

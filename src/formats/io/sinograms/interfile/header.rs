@@ -32,8 +32,10 @@ pub const CONTENTS: &str = "tomoscope correction contains";
 /// Key of a scan with the share of its time in that of the whole scan.
 pub const SHARE: &str = "tomoscope share of the scan";
 
-/// Most letters by which a misspelt key differs from a known one, if that has so many letters.
+/// Most letters by which a misspelt key differs from a known one; of one with fewer letters than [`MIN_LETTERS`] it is one.
 const MAX_DIFFERENCE: usize = 2;
+
+/// Letters of a key that can have several mistakes.
 const MIN_LETTERS: usize = 12;
 
 /// Most misspelt keys that a warning lists.
@@ -49,7 +51,7 @@ pub struct Header {
     entries: Vec<Entry>,
     /// The program's own entries, in comments.
     own: Vec<Entry>,
-    /// The keys that were looked for: those that the reader of this header knows.
+    /// The keys that were looked for: those of the dialect of its reader.
     known: RefCell<BTreeSet<String>>,
 }
 
