@@ -31,9 +31,9 @@ fn coded(source: &str) -> BTreeSet<String> {
     calls.flat_map(|call| call.split('"').skip(1).step_by(2)).map(ToOwned::to_owned).collect()
 }
 
-/// Returns the source without its tests, documentation and macros.
+/// Returns the source without its tests and its documentation.
 fn program(source: &str) -> String {
-    let before_tests = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let before_tests = source.split("\nmod tests {").next().unwrap_or_default();
     before_tests.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
