@@ -98,8 +98,8 @@ fn a_second_image_is_measured_at_its_own_position() {
     let mut ct = Volume::filled(grid.clone(), 0.0);
     ct.unit = Unit::Hounsfield;
     ct.values.indexed_iter_mut().for_each(|((_, _, x), value)| *value = (grid.origin_mm[0] + 0.5 * x as f64) as f32);
-    write_volume(&at.join("ct"), &ct).unwrap();
-    let arguments = ["lesions", "pet.nii", "--rois", "rois.toml", "--threshold", "50%", "--ct", "ct", "--json"];
+    write_volume(&at.join("ct.nii"), &ct).unwrap();
+    let arguments = ["lesions", "pet.nii", "--rois", "rois.toml", "--threshold", "50%", "--ct", "ct.nii", "--json"];
     let found: Value = serde_json::from_str(&done(at, &arguments)).unwrap();
     let second = |index: usize| found["lesions"][index]["figures"]["second"].clone();
     assert!((second(0)["mean"].as_f64().unwrap() + 40.0).abs() < 0.1 && second(0)["part"] == 1.0, "{found}");

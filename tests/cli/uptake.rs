@@ -49,7 +49,7 @@ fn a_sinogram_becomes_uptake_values() {
     assert_eq!((&pet["corrections"], &pet["dose_bq"]["value"]), (&json!(["ATTN", "NORM", "DECY"]), &json!(370e6)));
     assert_eq!(record["image"]["unit"], "SUVbw");
     // The series in Bq/mL has the facts for the same uptake values.
-    for (name, unit, factor) in [("bq.dcm", Unit::BqPerMl, SUV), ("suv", Unit::SuvBodyWeight, 1.0)] {
+    for (name, unit, factor) in [("bq.dcm", Unit::BqPerMl, SUV), ("suv.dcm", Unit::SuvBodyWeight, 1.0)] {
         let (series, _) = read_images(&at.join(name), ImageChoice::Only).unwrap();
         assert_eq!(series.unit(), unit);
         let found = suv_factor(series.pet.as_ref().unwrap(), SuvDefinition::BodyWeight).unwrap();

@@ -87,7 +87,7 @@ fn vendors_series_keep_their_uptake_values() {
             assert_same_values(&found.images[0].volume, &series.images[0].volume);
         }
         let scale = ValueScale { unit: Unit::SuvBodyWeight, factor: expected };
-        let again = folder.path().join("suv");
+        let again = folder.path().join("suv.dcm");
         write_again(&series, Some(scale), &again).unwrap();
         assert_valid(&again);
         let found = read(&again);

@@ -72,7 +72,7 @@ fn no_identifier_is_left_in_any_file() {
     load_rois(&mut harness, &rois);
     click(&mut harness, "Set baseline");
     harness.run_steps(5);
-    for (button, name) in [("Export lesions…", "lesions"), ("Lesion report…", "lesions")] {
+    for (button, name) in [("Export lesions…", "lesions.csv"), ("Lesion report…", "lesions.pdf")] {
         click(&mut harness, button);
         type_path(&mut harness, &out.join(name));
         wait_for_files(&mut harness);
@@ -129,7 +129,7 @@ fn no_identifier_is_left_in_any_file() {
     for path in written {
         assert_eq!(identifiers(&std::fs::read(&path).unwrap()), [""; 0], "{}", path.display());
     }
-    let Ok(text) = Command::new("pdftotext").args([out.join("lesions").to_str().unwrap(), "-"]).output() else {
+    let Ok(text) = Command::new("pdftotext").args([out.join("lesions.pdf").to_str().unwrap(), "-"]).output() else {
         println!("skipped: no pdftotext");
         return;
     };

@@ -44,7 +44,7 @@ fn wrong_files(folder: &Path) -> Vec<Wrong> {
         file("short.hs", named("short.bin").as_bytes(), &["short.bin", "is too short", "560 bytes", "99", "copy it again"]),
         file("holiday.jpg", b"\xff\xd8\xff\xe0 JFIF", &["holiday.jpg", "no kind that is known", ".hs"]),
         file("settings.json", b"[1, 2, 3]", &["settings.json", "not a ROI file", "a list 'roi'"]),
-        file("ct", &start_of_dicom, &["ct", "no valid data element"]),
+        file("ct.dcm", &start_of_dicom, &["ct.dcm", "no valid data element"]),
         file("IM000001", &start_of_dicom, &["IM000001", "no valid data element"]),
         file("objects-proj.npy", OBJECTS, &["objects-proj.npy", "|O", "float32"]),
         file("cut.nii.gz", &PACKED_IMAGE[..40], &["cut.nii.gz"]),

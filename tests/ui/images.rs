@@ -53,7 +53,7 @@ fn a_pet_series_is_shown_and_saved_in_uptake_values() {
     // The image is where its file has it.
     assert_eq!(harness.state().shown().volume().unwrap().grid, read_volume(&series("pet")).unwrap().0.grid);
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("suv");
+    let path = folder.path().join("suv.nii");
     save_image_as(&mut harness, &path);
     let (own, saved) = (read_volume(&series("pet")).unwrap().0, read_volume(&path).unwrap().0);
     let factor = 70e3 / (370e6 * (-3600.0 / 6586.2f64).exp2());
@@ -131,7 +131,7 @@ fn a_pet_series_is_saved_as_dicom_with_its_facts() {
     harness.event(Event::Text("80".into()));
     harness.key_press(Key::Enter);
     harness.run_steps(4);
-    let path = folder.path().join("suv");
+    let path = folder.path().join("suv.dcm");
     save_image_as(&mut harness, &path);
     let (saved, _) = read_images(&path, ImageChoice::Only).unwrap();
     let own = read_volume(&source).unwrap().0;

@@ -98,16 +98,16 @@ fn lesions_are_measured_compared_and_exported() {
     assert!((change - 100.0 * (by_percist / as_drawn - 1.0)).abs() < 0.06, "{change}");
     // The files.
     for (button, name) in
-        [("Export lesions…", "lesions"), ("Export segmentation…", "lesions.seg.dcm"), ("Lesion report…", "lesions")]
+        [("Export lesions…", "lesions.csv"), ("Export segmentation…", "lesions.seg.dcm"), ("Lesion report…", "lesions.pdf")]
     {
         click(&mut harness, button);
         type_path(&mut harness, &at(name));
         wait_for_files(&mut harness);
     }
-    let rows = read_measurements(&at("lesions")).unwrap();
+    let rows = read_measurements(&at("lesions.csv")).unwrap();
     let volume = rows.iter().find(|row| row.roi == "hilum" && row.quantity == "volume").unwrap();
     assert!((volume.value / by_percist - 1.0).abs() < 1e-3 && volume.unit == "mL");
-    assert!(std::fs::read(at("lesions")).unwrap().starts_with(b"%PDF"));
+    assert!(std::fs::read(at("lesions.pdf")).unwrap().starts_with(b"%PDF"));
     assert_eq!(&std::fs::read(at("lesions.seg.dcm")).unwrap()[128..132], b"DICM");
     click(&mut harness, "Clear baseline");
     harness.run_steps(3);
