@@ -146,7 +146,7 @@ fn settings_that_cannot_be_are_refused() {
     counts[12345] = -1.0;
     let negative = Study::new("negative", Counts::new(Michelogram::new(Arc::clone(study.measured.geometry()), counts).unwrap()));
     let found = refusal(&Arc::new(negative), base);
-    assert!(found.starts_with("reconstruction: ") && found.contains("negative"), "{found}");
+    assert!(found.starts_with("reconstruction: ") && found.contains("holds -1"), "{found}");
 }
 
 #[test]

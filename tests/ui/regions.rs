@@ -80,6 +80,9 @@ fn largest(app: &App, volume: Option<&Volume>) -> String {
 fn table_and_curves_say_whether_they_are_filtered() {
     let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
     assert!(!has(&harness, "unfiltered"));
+    // (The curves follow the images at a distance.)
+    let is_last = |app: &App| app.curves().nsr.first().and_then(|curve| curve.points.last()).is_some_and(|[at, _]| *at == 3.0);
+    wait_for(&mut harness, "the curves of the last image", is_last);
     let curves = harness.state().curves().clone();
     harness.get_by_role_and_label(Role::SpinButton, "Post-filter FWHM").scroll_to_me();
     harness.run_steps(3);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::data::{ImageChoice, ImageSeries, ImageSpace, Michelogram, Notice, PetImage, Roi, Unit, Volume};
 use crate::io::error::IoError;
-use crate::io::formats::{Access, Content, FileKind, Format, Measured, Reader, Writer, unsupported_format};
+use crate::io::formats::{Access, Content, FileKind, Format, unsupported_format};
 use crate::io::image_problem::ImageProblem;
 use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::DicomProblem;
@@ -13,6 +13,7 @@ use crate::io::images::dicom::{self, SeriesContext, SourceSeries};
 use crate::io::images::nifti::FourthAxis;
 use crate::io::list_mode::{EventReader, ListOptions};
 use crate::io::own::rois;
+use crate::io::readers::{Measured, Reader, Writer};
 use crate::io::sinograms::interfile::{self, OwnFacts};
 use crate::scanner::ScanGeometry;
 

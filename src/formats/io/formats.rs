@@ -3,24 +3,21 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{ImageChoice, ImageSeries, Michelogram, Notice, PetImage, ScanFacts, Study, Sweep, Unit, Volume};
-use crate::io::epri::problem::SweepProblem;
-use crate::io::epri::records::ReadHeader;
-use crate::io::epri::reference_reader::ReferenceReader;
 use crate::io::epri::{bes3t, numpy_sweep, saved_sweep};
 use crate::io::error::IoError;
 use crate::io::foreign::foreign;
-use crate::io::image_problem::ImageProblem;
-use crate::io::images::description::ImageDescription;
-use crate::io::images::dicom::{self, SeriesContext};
-use crate::io::images::nifti::FourthAxis;
-use crate::io::images::{nifti, numpy_image};
-use crate::io::list_mode::{EventReader, ListOptions, castor, petsird, siemens, yrt};
+use crate::io::images::{dicom, nifti, numpy_image};
+use crate::io::list_mode::{castor, petsird, siemens, yrt};
 use crate::io::own::{oximetry, saved_matrix, saved_pairs, saved_tubes};
+use crate::io::readers::{
+    CheckFacts, Folder, ListReader, Measured, ProjectionReader, Reader, SweepReader, WriteSeries, Writer, one_image,
+    without_phase,
+};
 use crate::io::sinograms::interfile;
 use crate::io::sinograms::siemens::{SiemensSinograms, read_siemens_geometry, read_siemens_sinograms};
-use crate::scanner::ScanGeometry;
 use crate::text::either;
+
+pub use crate::io::readers::ListLack;
 
 /// A format of files.
 pub struct Format {
@@ -57,20 +54,6 @@ pub struct Format {
     /// Check of an image's unit and facts before long work, if the format needs some.
     pub(super) facts: Option<CheckFacts>,
 }
-
-/// A format with a folder of files under one name.
-struct Folder {
-    /// Refuses an existing path that would not be replaced.
-    check_place: fn(&Path) -> Result<(), IoError>,
-    /// Returns the files that are read with one of them.
-    files: fn(&Path) -> Result<Vec<PathBuf>, IoError>,
-}
-
-/// Writes several images into one file, with their fourth axis and a description.
-type WriteSeries = fn(&Path, &[Volume], FourthAxis, &str) -> Result<(), IoError>;
-
-/// Refuses an image with a unit or facts that the format does not hold.
-type CheckFacts = fn(&Path, Unit, Option<&PetImage>) -> Result<(), IoError>;
 
 /// Kind of a file, by the ending of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,81 +146,6 @@ pub enum Content {
     Session,
     /// Measured numbers.
     Measurements,
-}
-
-/// Projection data, the randoms of the same file, the facts of the scan, and notices.
-pub(super) struct Measured {
-    /// Measured counts.
-    pub prompts: Michelogram,
-    /// Counts of the delayed window.
-    pub randoms: Option<Michelogram>,
-    /// Facts of the scan.
-    pub facts: ScanFacts,
-    pub notices: Vec<Notice>,
-}
-
-/// A result and its notices.
-type Noticed<T> = Result<(T, Vec<Notice>), IoError>;
-
-/// Opens list-mode data.
-type OpenList = fn(&Path, &ListOptions) -> Result<Box<dyn EventReader>, IoError>;
-
-/// Reader of a format, by content: its callers need no list of formats.
-pub(super) enum Reader {
-    /// It is not read.
-    None,
-    /// By those that use its content: it is the only format of that.
-    Own,
-    Projections(ProjectionReader),
-    ListMode(ListReader),
-    Sweep(SweepReader),
-    Image(fn(&Path, ImageChoice) -> Noticed<ImageSeries>),
-}
-
-/// Reader of projection data.
-pub(super) struct ProjectionReader {
-    pub counts: fn(&Path) -> Result<Measured, IoError>,
-    /// The sampling alone, by the header.
-    pub geometry: fn(&Path) -> Noticed<ScanGeometry>,
-}
-
-/// Reader of list-mode data.
-pub(super) struct ListReader {
-    pub open: OpenList,
-    /// True if a file that is still being written can be followed.
-    pub can_follow: bool,
-    /// Facts that its files lack.
-    pub lacks: ListLack,
-}
-
-/// Facts that the files of a list-mode format lack, or that further files have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListLack {
-    /// None.
-    Nothing,
-    /// The detection efficiencies of the pairs, in a file of normalisation.
-    Efficiencies,
-    /// The scanner and the fields of the events.
-    Scanner,
-}
-
-/// Reader of EPRI acquisitions.
-pub(super) struct SweepReader {
-    /// Projections, turned back by a phase in degrees if one is given.
-    pub projections: fn(&Path, Option<f64>) -> Result<Study<Sweep>, IoError>,
-    /// A reference spectrum, if the format has any, and where it is looked for.
-    pub reference: Option<ReferenceReader>,
-    /// The header of an acquisition that is still being written, if the format can be followed.
-    pub header: Option<ReadHeader>,
-}
-
-/// Writer of a format.
-pub(super) enum Writer {
-    /// It is not written.
-    None,
-    /// By those that make its content.
-    Own,
-    Image(fn(&Path, &Volume, &ImageDescription, &SeriesContext) -> Result<(), IoError>),
 }
 
 /// All formats. Of those with the same ending the first that claims a file has it.
@@ -630,22 +538,6 @@ fn is_of_a_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let of = name.strip_suffix(".json").and_then(|of| Format::of(Path::new(of)));
     of.is_some_and(|format| matches!(format.content, Content::Image | Content::Measurements))
-}
-
-/// Reads an image of a format with one image per file.
-fn one_image(path: &Path, choice: ImageChoice, read: fn(&Path) -> Noticed<Volume>) -> Noticed<ImageSeries> {
-    match choice {
-        ImageChoice::Number(number) if number != 1 => Err(IoError::unsupported(path, ImageProblem::NoSuchImage(number, 1))),
-        _ => read(path).map(|(volume, notices)| (ImageSeries::single(volume), notices)),
-    }
-}
-
-/// Refuses a phase for an acquisition of real values.
-fn without_phase(path: &Path, study: Study<Sweep>, phase: Option<f64>) -> Result<Study<Sweep>, IoError> {
-    match phase {
-        Some(degrees) => Err(IoError::unsupported(path, SweepProblem::NotComplex(degrees))),
-        None => Ok(study),
-    }
 }
 
 /// Returns the error of a file with another content, or of a format that does not allow an access.

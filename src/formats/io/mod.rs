@@ -15,9 +15,10 @@
 //! row 3: own
 //! row 4: epri images sinograms
 //! row 5: list_mode
-//! row 6: formats
-//! row 7: by_content companions files sweep
-//! row 8: attenuation petric study
+//! row 6: readers
+//! row 7: formats
+//! row 8: by_content companions files sweep
+//! row 9: attenuation petric study
 //! ```
 
 mod attenuation;
@@ -35,6 +36,7 @@ pub mod list_mode;
 mod notice;
 mod own;
 mod petric;
+mod readers;
 mod sinograms;
 mod study;
 mod sweep;

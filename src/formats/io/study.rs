@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use crate::data::{Counts, ImageChoice, ImageSeries, Michelogram, Origin, OxygenSeries, PairCounts, Study, Sweep, TofBackground};
 use crate::io::by_content::{read_images, read_measured, read_projections};
 use crate::io::error::IoError;
-use crate::io::formats::Measured;
 use crate::io::notice;
 use crate::io::own::oximetry::{self, OximetryStudy};
 use crate::io::own::saved_pairs::read_pairs;
+use crate::io::readers::Measured;
 use crate::io::sweep::read_sweep;
 
 /// Reads measured data with its corrections: ȳ = multiplicative ⊙ (A x) + additive. With `additive_inside` the additive file

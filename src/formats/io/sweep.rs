@@ -11,7 +11,8 @@ use crate::io::epri::records::num_measured;
 use crate::io::epri::reference_reader::ReferenceReader;
 use crate::io::epri::saved_sweep;
 use crate::io::error::IoError;
-use crate::io::formats::{Access, Content, FileKind, Format, Reader, unsupported_format};
+use crate::io::formats::{Access, Content, FileKind, Format, unsupported_format};
+use crate::io::readers::Reader;
 
 /// Reads an acquisition. Continuous-wave projections get the reference spectrum of `reference`, or the one in their folder
 /// (`NAME-h.DSC` for `NAME-proj.DSC`); if it is missing, a notice describes the remedy.
