@@ -1,4 +1,4 @@
-//! What a row of the table of formats has for reading and writing.
+//! The parts of a row in the table of formats: reader, writer, folder.
 
 use std::path::{Path, PathBuf};
 
