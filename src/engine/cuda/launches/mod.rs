@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, DeviceRepr, LaunchArgs, LaunchConfig, PushKernelArg as _};
 
-use super::device::driver::guarded;
-use super::device::texture::Texture;
-use super::error::CudaError;
-use super::kernel::{Kernel, Module, Readable, Writable};
+use crate::cuda::device::driver::guarded;
+use crate::cuda::device::texture::Texture;
+use crate::cuda::error::CudaError;
+use crate::cuda::kernel::{Kernel, Module, Readable, Writable};
 use crate::operator::TofTerms;
 
 /// Starts a kernel on the stream of `launch`.
@@ -132,4 +132,4 @@ macro_rules! kernel {
     };
 }
 
-include!("../../../kernels/ptx/launches.rs");
+include!("../../../../kernels/ptx/launches.rs");
