@@ -155,7 +155,7 @@ fn name_of(value: &impl std::fmt::Debug) -> String {
     format!("{value:?}").chars().take_while(|c| c.is_alphanumeric()).collect()
 }
 
-/// Checks the problem of a refused file by its name and its first data; "…" stands for any data.
+/// Checks the problem of a refused file by its name and its first data; "…" is any data.
 #[track_caller]
 fn assert_problem(error: &IoError, expected: &str) {
     let found = problem(error);
@@ -166,7 +166,7 @@ fn assert_problem(error: &IoError, expected: &str) {
     assert!(rest.is_some(), "{expected} is expected: {found}: {error}");
 }
 
-/// Checks where an event is that cannot be, and its problem with all data.
+/// Checks the position of an impossible event, and its problem with all data.
 #[track_caller]
 fn assert_event(error: &IoError, file: &str, at: usize, expected: &str) {
     let IoError::Events { path, position, .. } = error else { panic!("{error:?}") };

@@ -149,7 +149,7 @@ pub fn read<K: Kind, B: Backend>(device: &mut B, array: &B::Array<K>) -> Vec<f32
     device.read(array, <[f32]>::to_vec).unwrap()
 }
 
-/// A x, of so many data. What the array held before does not count.
+/// A x, of `len` data. The previous content of the array does not count.
 pub fn projected<B: Backend>(
     device: &mut B,
     operator: &(impl LinearOperator<B> + ?Sized),
@@ -163,7 +163,7 @@ pub fn projected<B: Backend>(
     read(device, &out)
 }
 
-/// Aᵀ q, of so many coefficients.
+/// Aᵀ q, of `len` coefficients.
 pub fn backprojected<B: Backend>(
     device: &mut B,
     operator: &(impl LinearOperator<B> + ?Sized),

@@ -127,7 +127,7 @@ fn large_cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// A x and Aᵀ q of so many subsets of four on a device.
+    /// A x and Aᵀ q of the first `num_subsets` of four on a device.
     fn projections(&self, device: DeviceChoice, num_subsets: usize) -> Vec<Vec<f32>> {
         let settings = ProjectorSettings {
             rays: self.rays,

@@ -149,18 +149,18 @@ impl Output {
                 record.display()
             ));
         }
-        match fs::metadata(&target) {
-            Ok(_) if format.is_some_and(Format::is_folder) => format.map_or(Ok(()), |format| format.check_place(path))?,
-            Ok(found) if found.is_dir() => return refuse("it is a folder".into()),
-            Ok(found) if found.is_file() => {
+        match (fs::metadata(&target), format.filter(|format| format.is_folder())) {
+            (Ok(_), Some(format)) => format.check_place(path)?,
+            (Ok(found), _) if found.is_dir() => return refuse("it is a folder".into()),
+            (Ok(found), _) if found.is_file() => {
                 if let Err(error) = OpenOptions::new().append(true).open(&target) {
                     return refuse(format!("the file that is there is protected: {error}"));
                 }
             }
             // Lines may also go to pipes and devices: to open one here would wait for its reader, or wake it.
-            Ok(_) if self.grows => return Ok(()),
-            Ok(_) => return refuse("it is not an ordinary file".into()),
-            Err(_) => {}
+            (Ok(_), _) if self.grows => return Ok(()),
+            (Ok(_), _) => return refuse("it is not an ordinary file".into()),
+            (Err(_), _) => {}
         }
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(folder);
         match tempfile::Builder::new().prefix("tomoscope-").suffix("-unfinished").tempfile_in(folder) {

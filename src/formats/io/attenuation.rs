@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use crate::coded::coded;
-use crate::data::NotFinite;
-use crate::data::{AttenuationMap, MuUnit, Notice, Unit};
+use crate::data::{AttenuationMap, MuUnit, NotFinite, Notice, Unit};
 use crate::io::by_content::read_volume;
 use crate::io::error::IoError;
 use crate::io::notice;

@@ -1,7 +1,7 @@
 //! Images as NumPy arrays (`.npy`): values `[z, y, x]`, 32-bit floats. Grid and unit are in the provenance record of the array
 //! ([`provenance`]), because an array has no field for them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::coded::coded;
 use crate::data::{Notice, Unit, Volume};
@@ -13,7 +13,6 @@ use crate::io::image_problem::ImageProblem;
 use crate::io::notice;
 use crate::io::own::provenance;
 use crate::io::own::provenance::{Found, ImageRecord};
-use std::path::PathBuf;
 
 /// Reads an image, whose grid is in its provenance record, and its notices.
 ///

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::io::error::IoError;
-use crate::io::error::Refusal;
+use crate::io::error::{IoError, Refusal};
 
 /// Bytes that are read at a time.
 const AT_ONCE: usize = 1 << 20;

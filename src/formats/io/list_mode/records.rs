@@ -8,8 +8,7 @@ use std::sync::Arc;
 use super::bytes::ByteStream;
 use super::reader::{EVENTS_AT_ONCE, EventReader};
 use crate::data::{EventChunk, ListMetadata, Notice, tof_mm};
-use crate::io::error::IoError;
-use crate::io::error::Refusal;
+use crate::io::error::{IoError, Refusal};
 use crate::io::list_mode::problem::EventProblem;
 use crate::io::notice;
 

@@ -11,8 +11,7 @@ use super::reader::EventReader;
 use super::records::{RecordDecoder, RecordReader, Records, finite, outside_range, pair_at, rate_at, tof_mm_at, u32_at};
 use crate::coded::coded;
 use crate::data::{EventChunk, ListMetadata, Notice, TofMeasurement, tof_mm};
-use crate::io::error::IoError;
-use crate::io::error::Refusal;
+use crate::io::error::{IoError, Refusal};
 use crate::scanner::Detectors;
 
 /// Bytes of time and crystals.

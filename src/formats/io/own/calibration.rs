@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::toml_text;
 use crate::coded::coded;
 use crate::io::bytes::{read_text, write_whole};
-use crate::io::error::Cause;
-use crate::io::error::IoError;
+use crate::io::error::{Cause, IoError};
 
 /// Version of the format.
 const VERSION: u32 = 2;
@@ -85,7 +84,7 @@ pub fn write(path: &Path, bq_per_ml: f64, of_scan: &str) -> Result<(), IoError> 
 #[error("bq_per_ml is {0}, which must be positive")]
 struct CalibrationFactor(f64);
 
-/// A calibration; the code is that of the problem.
+/// A file that is no calibration, with the problem.
 #[derive(Debug, thiserror::Error)]
 #[error("it is no calibration that is understood ({0})")]
 struct NotACalibration(#[source] Cause);

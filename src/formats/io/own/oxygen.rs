@@ -27,8 +27,7 @@ use serde::Deserialize;
 use super::toml_text::{Form, parse};
 use crate::data::{MILLIGAUSS_PER_RATE, OxygenCalibration, RelaxationRate};
 use crate::io::bytes::read_text;
-use crate::io::error::Cause;
-use crate::io::error::IoError;
+use crate::io::error::{Cause, IoError};
 use crate::io::own::toml_text::FormProblem;
 
 const FORM: Form = Form { is_not: "it is no calibration of oxygen", versions: &[1], max_bytes: 1 << 20 };

@@ -16,11 +16,9 @@ use serde::Deserialize;
 
 use super::toml_text;
 use crate::coded::coded;
-use crate::data::PsfError;
-use crate::data::{Psf, PsfAtRadius};
+use crate::data::{Psf, PsfAtRadius, PsfError};
 use crate::io::bytes::read_text;
-use crate::io::error::Cause;
-use crate::io::error::IoError;
+use crate::io::error::{Cause, IoError};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -81,7 +79,7 @@ enum PsfProblem {
     },
 }
 
-/// A point spread function; the code is that of the problem.
+/// A file that is no point spread function, with the problem.
 #[derive(Debug, thiserror::Error)]
 #[error("it is no point spread function that is understood ({0})")]
 struct NotAPsf(#[source] Cause);

@@ -21,8 +21,7 @@ use super::toml_text::{Form, parse};
 use crate::data::nema::SPHERE_DIAMETERS_MM;
 use crate::data::{RecoveryBand, RecoveryQuantity, RecoveryStandard};
 use crate::io::bytes::read_text;
-use crate::io::error::Cause;
-use crate::io::error::IoError;
+use crate::io::error::{Cause, IoError};
 use crate::io::own::toml_text::FormProblem;
 
 const FORM: Form = Form { is_not: "it is no standard of recovery coefficients", versions: &[1], max_bytes: 1 << 20 };

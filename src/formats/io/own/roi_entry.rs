@@ -25,8 +25,7 @@ use crate::data::ActivityRatioError;
 use crate::data::{
     ContourThreshold, Isocontour, IsocontourRecipe, Roi, RoiPlane, RoiRole, RoiShape, Voxels, validate_activity_ratio,
 };
-use crate::geometry::Grid;
-use crate::geometry::GridError;
+use crate::geometry::{Grid, GridError};
 use crate::io::error::Excess;
 
 /// Fields of a region in a file.

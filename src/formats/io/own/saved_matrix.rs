@@ -38,8 +38,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::toml_text::Form;
-use crate::data::MatrixError;
-use crate::data::{BasisSettings, MatrixElement, MatrixMade, ResponseMatrix};
+use crate::data::{BasisSettings, MatrixElement, MatrixError, MatrixMade, ResponseMatrix};
 use crate::io::bytes::zeroed;
 use crate::io::error::{IoError, Mismatch};
 use crate::io::own::toml_text::FormProblem;

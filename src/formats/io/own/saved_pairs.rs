@@ -17,8 +17,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::toml_text::Form;
-use crate::data::PairCounts;
-use crate::data::PairCountsError;
+use crate::data::{PairCounts, PairCountsError};
 use crate::io::bytes::write_f32_le;
 use crate::io::error::{IoError, Mismatch};
 use crate::io::own::toml_text::FormProblem;

@@ -39,8 +39,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::toml_text::Form;
-use crate::data::TubeSetError;
-use crate::data::{TubeSampling, TubeSet, TubesMade};
+use crate::data::{TubeSampling, TubeSet, TubeSetError, TubesMade};
 use crate::io::bytes::write_f32_le;
 use crate::io::error::IoError;
 

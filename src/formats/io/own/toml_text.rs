@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::coded::coded;
 use crate::io::bytes::{NumberFormat, PendingPair, check_pair, read_contiguous, read_text, regular_file_len};
-use crate::io::error::Cause;
-use crate::io::error::{IoError, Mismatch};
+use crate::io::error::{Cause, IoError, Mismatch};
 
 /// Returns the place and the message of an error, without the line itself, which may be of any length.
 fn syntax(text: &str, error: &toml::de::Error) -> FormProblem {
@@ -189,7 +188,7 @@ pub enum FormProblem {
     EmptyText(&'static str),
 }
 
-/// A file of one of the program's own forms; the code is that of the problem.
+/// A refused file of one of the program's own forms: the sentence of its form, and the problem.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}: {1}")]
 struct OwnForm(&'static str, #[source] Cause);

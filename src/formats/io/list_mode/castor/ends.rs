@@ -6,8 +6,7 @@ use std::collections::hash_map::Entry;
 
 use super::header::{Header, Layout};
 use crate::geometry::Point;
-use crate::io::error::Refusal;
-use crate::io::error::{Excess, IoError};
+use crate::io::error::{Excess, IoError, Refusal};
 use crate::io::list_mode::castor::problem::CastorProblem;
 use crate::io::list_mode::records::{Records, pair_at, u16_at};
 use crate::scanner::{Crystal, Detectors};

@@ -8,8 +8,7 @@ use std::str::FromStr;
 
 use crate::data::Notice;
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType, check_pair, read_text, regular_file_len};
-use crate::io::error::IoError;
-use crate::io::error::Refusal;
+use crate::io::error::{IoError, Refusal};
 use crate::io::notice;
 use crate::io::sinograms::interfile::problem::InterfileProblem;
 use crate::text::{counted, shortened};
