@@ -3,7 +3,7 @@
 //! Modules import only from lower rows; neighbours in a row are independent of each other (`tests/project/layers.rs`):
 //!
 //! ```text
-//! row 0: coded hypot
+//! row 0: coded hypot named
 //! row 1: geometry task random statistics text
 //! row 2: scanner
 //! row 3: data
@@ -16,6 +16,7 @@ pub mod data;
 pub mod geometry;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod hypot;
+pub mod named;
 pub mod random;
 pub mod scanner;
 pub mod statistics;

@@ -18,7 +18,6 @@ use crate::plan::DataKind;
 /// Widest text of a help page, in columns.
 const MAX_WIDTH: usize = 120;
 
-/// Returns the definition of the command line.
 pub fn command() -> Command {
     completed(Cli::command())
 }

@@ -64,7 +64,6 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens the window.
     pub fn open_window(self, trace: Trace) -> CliResult {
         let Target { host, path, words } = self;
         let dialer: Dialer = Box::new(move || Connection::through(&words));
@@ -82,7 +81,6 @@ struct SshUrl {
 }
 
 impl SshUrl {
-    /// Takes a URL apart.
     fn parse(url: &str) -> Result<Self, String> {
         let form = || "the form is ssh://[USER@]HOST[:PORT]/PATH".to_owned();
         let (place, path) = url.strip_prefix("ssh://").and_then(|rest| rest.split_once('/')).ok_or_else(form)?;

@@ -89,7 +89,6 @@ fn dicom_uid(text: &str) -> Result<String, String> {
     Patient::check_uid(text).map(|()| text.to_owned())
 }
 
-/// Reads and writes.
 pub fn run(options: &ConvertOptions) -> CliResult<Done> {
     options.talk.apply();
     Files::new().read([&options.input]).write("OUT", [&options.output]).check()?;

@@ -88,7 +88,6 @@ fn odd(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n: &usize| n % 2 == 1).ok_or_else(|| format!("'{text}' is not an odd number of ring differences"))
 }
 
-/// Histograms and writes.
 pub fn run(options: &HistogramOptions) -> CliResult {
     options.talk.apply();
     let frames: Vec<(Option<Range<u32>>, PathBuf)> = match &options.frames {

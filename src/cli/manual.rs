@@ -26,7 +26,6 @@ pub struct ManOptions {
     output: Option<PathBuf>,
 }
 
-/// Prints the completions of a shell.
 pub fn completions(options: &CompletionOptions, mut command: Command) -> CliResult {
     let mut text = Vec::new();
     clap_complete::generate(options.shell, &mut command, "tomoscope", &mut text);

@@ -50,7 +50,6 @@ struct CommonOptions {
     output: Option<PathBuf>,
 }
 
-/// Returns the command of a paper.
 fn command(paper: &dyn AnyPaper) -> Command {
     let (info, names) = (paper.info(), paper.stage_names());
     let all = names.join(", ");
@@ -98,7 +97,6 @@ impl FromArgMatches for Run {
     }
 }
 
-/// Runs `tomoscope reproduce`.
 pub fn run(options: ReproduceOptions) -> CliResult {
     options.talk.apply();
     let Run { settings, job } = options.run;

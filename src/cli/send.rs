@@ -44,7 +44,6 @@ fn title(text: &str) -> Result<String, String> {
     check_title(text).map(|()| text.to_owned())
 }
 
-/// Sends the files.
 pub fn run(options: &SendOptions) -> CliResult {
     let SendOptions { series, to, calling, echo, talk } = options;
     talk.apply_to_notes();

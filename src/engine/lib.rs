@@ -52,7 +52,8 @@
 
 #![warn(missing_docs)]
 
-pub use tomoscope_base::{coded, data, geometry, random, scanner, statistics, task, text};
+pub use tomoscope_base::{coded, data, geometry, named, random, scanner, statistics, task, text};
+use tomoscope_fft as fft;
 pub use tomoscope_formats::io;
 
 pub mod algebra;

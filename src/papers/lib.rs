@@ -7,7 +7,7 @@
 //! ```
 
 use tomoscope_app::session;
-use tomoscope_base::{coded, data, geometry, random, scanner, statistics, task, text};
+use tomoscope_base::{coded, data, geometry, named, random, scanner, statistics, task, text};
 #[cfg(feature = "cuda")]
 use tomoscope_engine::cuda;
 use tomoscope_engine::{algebra, measure, montecarlo, operator, phantom, plan, recon, webgpu};

@@ -3,7 +3,6 @@
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width};
 
-/// Column.
 pub struct Column {
     title: &'static str,
     width: u16,
@@ -31,12 +30,10 @@ impl Column {
 pub struct Columns<const N: usize>(pub [Column; N]);
 
 impl<const N: usize> Columns<N> {
-    /// Returns the line of the titles.
     pub fn titles(&self) -> String {
         self.line(self.0.each_ref().map(|column| column.title.to_owned()))
     }
 
-    /// Returns a line of cells.
     pub fn line(&self, cells: [String; N]) -> String {
         let mut table = Table::new();
         table.load_style(comfy_table::presets::NOTHING);

@@ -20,30 +20,22 @@ pub(super) enum Anchor {
 /// Part of a drawing; x grows to the right, y downwards.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Element {
-    /// Line of text on a base line.
     Text(Text),
-    /// Straight lines from point to point.
     Lines { points: Vec<[f64; 2]>, colour: Colour, width: f64, is_dashed: bool },
-    /// Circle, filled or hollow.
     Circle { middle: [f64; 2], radius: f64, fill: Option<Colour>, colour: Colour, width: f64 },
 }
 
-/// Line of text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Text {
     /// Position of its start, middle or end on the base line.
     pub at: [f64; 2],
-    /// Which of them.
     pub anchor: Anchor,
-    /// Font size.
     pub size: f64,
-    /// Its colour.
     pub colour: Colour,
     /// True if it is read from below to above.
     pub is_upright: bool,
     /// True for a white border, which makes it legible on a picture.
     pub has_border: bool,
-    /// The characters.
     pub text: String,
 }
 
@@ -60,7 +52,6 @@ impl Element {
         Self::Lines { points: vec![[x1, y1], [x2, y2]], colour, width: 1.0, is_dashed: false }
     }
 
-    /// Returns the element as SVG.
     pub fn svg(&self) -> String {
         match self {
             Element::Text(Text { at: [x, y], anchor, size, is_upright, text, .. }) => {

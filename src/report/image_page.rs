@@ -7,13 +7,10 @@ use crate::data::{Roi, RoiRole, RoiShape, Volume};
 use crate::io::measurements::Measurement;
 use crate::plan::Provenance;
 
-/// Input of a report.
 pub struct ImageReport<'a, A> {
     /// Name of the image.
     pub title: &'a str,
-    /// Image.
     pub volume: &'a Volume,
-    /// Analysis of the image.
     pub analysis: &'a A,
     /// Provenance of the image, if known.
     pub provenance: Option<&'a Provenance>,
@@ -63,13 +60,11 @@ pub(super) fn framed<A>(report: &ImageReport<A>, name: &str, [number, of]: [usiz
 
 /// Transaxial slice, inverted grey from 0 to its largest value, with circles.
 pub(super) struct SliceDrawing {
-    /// Index of the slice.
     pub slice: usize,
     /// Position of the middle (x, y), mm.
     pub middle_mm: [f64; 2],
     /// Width and height of the displayed part, mm.
     pub shown_mm: [f64; 2],
-    /// Scale, points per mm.
     pub points_per_mm: f64,
 }
 

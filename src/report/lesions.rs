@@ -20,7 +20,6 @@ use crate::text::counted;
 /// Title of the document.
 const NAME: &str = "Lesions";
 
-/// Definitions of the values.
 const DEFINITIONS: [&str; 5] = [
     "Max: largest value of a voxel. Mean, SD: of the voxels of the lesion, each with its part inside.",
     "Peak: largest mean of a sphere of 1 mL (diameter 12.407 mm, fractional voxels) with its centre anywhere in the lesion.",
@@ -32,7 +31,6 @@ const DEFINITIONS: [&str; 5] = [
 /// Height of a row of the table, points.
 const ROW: f64 = 14.0;
 
-/// Rows on a page.
 const ROWS_OF_PAGE: usize = 24;
 
 /// Largest width and height of the projection, points.
@@ -41,7 +39,6 @@ const PROJECTION: [f64; 2] = [250.0, 250.0];
 /// Lesions with their comparison.
 #[derive(Clone, Copy)]
 pub struct LesionsShown<'a> {
-    /// Lesions.
     pub table: &'a LesionTable,
     /// Kind of the second image and its unit: "CT", "HU".
     pub second: Option<[&'a str; 2]>,
@@ -233,7 +230,6 @@ impl LesionsShown<'_> {
         remarks
     }
 
-    /// Returns the table as text.
     pub fn text(&self, title: &str) -> TextTable {
         TextTable {
             title: title.to_owned(),

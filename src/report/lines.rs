@@ -13,7 +13,6 @@ pub const ALL_FITTED: &str = "all fitted voxels";
 pub struct LinesShown<'a> {
     /// Those of all voxels.
     pub all: &'a LineFigures,
-    /// Those of each region, by its name.
     pub regions: Vec<(&'a str, &'a LineFigures)>,
 }
 
@@ -47,7 +46,6 @@ impl<'a> LinesShown<'a> {
         rows
     }
 
-    /// Returns the numbers as a table.
     pub fn text(&self, title: &str) -> TextTable {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         let quantities: Vec<(&str, &str)> =

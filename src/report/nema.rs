@@ -16,10 +16,8 @@ use crate::data::{RecoveryQuantity, Roi, RoiRole, Unit};
 use crate::io::measurements::Measurement;
 use crate::measure::nema::{JudgedRecovery, NemaAnalysis, SphereFigures};
 
-/// Titles of the columns.
 const COLUMNS: [&str; 7] =
     ["diameter, mm", "mean", "background", "contrast, %", "variability, %", "voxel SD, %", "contrast / noise"];
-/// Definitions of the values.
 const DEFINITIONS: [&str; 6] = [
     "Contrast of hot spheres (mean / background − 1) / (ratio − 1), of cold ones 1 − mean / background; circles of the inner diameter.",
     "Background: mean of 60 circles of the sphere's size, twelve in each of the slices at 0, ±10 and ±20 mm.",
@@ -51,7 +49,6 @@ fn kind(sphere: &SphereFigures) -> &'static str {
     if sphere.is_hot { "hot" } else { "cold" }
 }
 
-/// Describes the activity ratio.
 fn ratio_text(analysis: &NemaAnalysis) -> String {
     match analysis.activity_ratio {
         Some(ratio) => format!("activity of hot spheres : background {ratio} : 1"),
@@ -59,7 +56,6 @@ fn ratio_text(analysis: &NemaAnalysis) -> String {
     }
 }
 
-/// Describes the position of the phantom.
 fn placement_text(analysis: &NemaAnalysis) -> String {
     let placement = &analysis.placement;
     let [x, y, z] = placement.centre_mm.map(tenths);
@@ -83,7 +79,6 @@ fn circles_text(analysis: &NemaAnalysis) -> String {
     }
 }
 
-/// Returns the table of the values.
 pub fn nema_table(title: &str, analysis: &NemaAnalysis) -> TextTable {
     let rows = analysis.spheres.iter().map(|sphere| [vec![kind(sphere).to_owned()], cells(sphere).to_vec()].concat());
     TextTable {
@@ -123,7 +118,6 @@ pub fn nema_contrasts(images: &[(String, NemaAnalysis)]) -> TextTable {
     }
 }
 
-/// Returns the values as rows of measured numbers of an iterate.
 pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) -> Vec<Measurement> {
     let row = |roi: &str, quantity: &str, value: f64, unit: &str| measurement(iteration, roi, quantity, value, unit);
     let of_sphere = |sphere: &SphereFigures| {

@@ -22,14 +22,12 @@ fn ratios(analysis: &Nu4Analysis) -> impl Iterator<Item = (String, &'static str,
     rods.chain(cold.map(|([x, y], ratio)| (format!("cold at ({}, {}) mm", tenths(*x), tenths(*y)), "spill_over", ratio)))
 }
 
-/// Describes the uniform part.
 fn uniform_text(analysis: &Nu4Analysis) -> String {
     let [low, high] = analysis.uniform_range.map(|value| digits(f64::from(value)));
     let (mean, sd) = (digits(analysis.uniform_mean), percent(analysis.uniform_sd));
     format!("Uniform part: mean {mean}, SD {sd} %, from {low} to {high}")
 }
 
-/// Describes the position of the phantom.
 fn placement_text(analysis: &Nu4Analysis) -> Vec<String> {
     let [x, y] = analysis.placement.axis_mm.map(tenths);
     let [rods, cold] = analysis.placement.chamber_z_mm.map(tenths);
@@ -40,7 +38,6 @@ fn placement_text(analysis: &Nu4Analysis) -> Vec<String> {
     std::iter::once(found).chain(moved).collect()
 }
 
-/// Returns the table of the values.
 pub fn nema_nu4_table(title: &str, analysis: &Nu4Analysis) -> TextTable {
     let rows = ratios(analysis).map(|(name, quantity, ratio)| {
         vec![name, quantity.replace('_', "-"), format!("{:.3}", ratio.ratio), percent(ratio.relative_sd)]
@@ -54,7 +51,6 @@ pub fn nema_nu4_table(title: &str, analysis: &Nu4Analysis) -> TextTable {
     }
 }
 
-/// Returns the values as rows of measured numbers of an iterate.
 pub fn nema_nu4_measurements(analysis: &Nu4Analysis, unit: Unit, iteration: usize) -> Vec<Measurement> {
     let row = |roi: &str, quantity: &str, value: Option<f64>, unit: &str| {
         value.map(|value| measurement(iteration, roi, quantity, value, unit))
@@ -75,7 +71,6 @@ pub fn nema_nu4_measurements(analysis: &Nu4Analysis, unit: Unit, iteration: usiz
 
 /// Title of the document.
 const NAME: &str = "NEMA NU 4 image quality";
-/// Definitions of the values.
 const DEFINITIONS: [&str; 5] = [
     "Uniformity: mean, standard deviation over the mean, smallest and largest voxel of a cylinder of 22.5 mm × 10 mm in the uniform part.",
     "Recovery: mean along a rod over the uniform mean, along the 10 mm in its middle through the pixel that is largest in the mean over them",

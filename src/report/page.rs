@@ -10,7 +10,6 @@ pub(super) const MARGIN: f64 = 42.0;
 /// Colour of rules and small print.
 const GREY: Colour = [0x66; 3];
 
-/// Failure of writing a report as PDF.
 #[derive(Debug, thiserror::Error)]
 pub enum PdfError {
     /// Invalid size or content of the document.
@@ -86,7 +85,6 @@ impl Page {
         self.put(Element::Circle { middle, radius, fill: None, colour, width });
     }
 
-    /// Draws an element.
     pub(super) fn put(&mut self, element: Element) {
         self.parts.push(Part::Element(element));
     }

@@ -2,20 +2,14 @@
 
 use super::drawing::{Anchor, BLACK, Colour, Element, FONT_SIZE, Text, WHITE};
 
-/// Plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// Scale of the axes.
     pub axes: Axes,
-    /// Title above the plot.
     pub title: String,
-    /// Title of the x axis.
     pub x_title: String,
-    /// Title of the y axis.
     pub y_title: String,
     /// Marks of the x axis and their labels; for linear axes optional.
     pub x_ticks: Vec<(f64, String)>,
-    /// Series of the plot.
     pub lines: Vec<Series>,
 }
 
@@ -24,7 +18,6 @@ pub struct Plot {
 pub enum Axes {
     /// Logarithmic: a power law is a straight line. Values are positive.
     Logarithmic,
-    /// Linear.
     Linear,
 }
 
@@ -62,7 +55,6 @@ const COLOURS: [Colour; 8] = [
     [0xcc, 0x79, 0xa7],
     [0x99, 0x99, 0x99],
 ];
-/// Colour of the grid.
 const GRID: Colour = [0xdd; 3];
 /// Width and height of the plot.
 pub(super) const PLOT_SIZE: [f64; 2] = [860.0, 460.0];

@@ -14,7 +14,6 @@ use crate::measure::nema::{Deviation, JudgedRecovery, Recovery, RecoveryPoint, V
 use crate::plan::Value as Strength;
 use crate::text::counted;
 
-/// Definitions of the coefficients.
 const DEFINITIONS: [&str; 2] = [
     "Recovery: (value / background) / true ratio. Background: mean of 60 circles of 37 mm.",
     "A50: mean of the voxels above (max + background) / 2 that are connected with the maximum.",
@@ -44,7 +43,6 @@ struct Setting<'a> {
     verdict: Option<Verdict>,
 }
 
-/// Returns the table of an image against a standard.
 pub fn recovery_table(title: &str, recovery: &Recovery, standard: &RecoveryStandard) -> TextTable {
     let verdict = Verdict::of(recovery, standard);
     let row = |sphere: usize| {
@@ -203,7 +201,6 @@ impl<'a> RecoverySearch<'a> {
         self.settings.iter().map(|setting| (setting.point, setting.verdict.as_ref()))
     }
 
-    /// Returns true if a setting complies.
     pub fn has_compliant(&self) -> bool {
         self.best.is_some_and(|(_, complies)| complies)
     }
@@ -314,7 +311,6 @@ impl<'a> RecoverySearch<'a> {
         })
     }
 
-    /// Returns the titles of the columns of [`RecoverySearch::csv_rows`].
     pub fn csv_titles() -> Vec<String> {
         let first =
             ["standard", "beta", "iteration", "post_filter_mm", "complies", "num_outside", "rms_deviation", "largest_deviation"];
@@ -354,7 +350,6 @@ impl<'a> RecoverySearch<'a> {
 }
 
 impl Setting<'_> {
-    /// Returns the text of a cell of the table.
     fn cell(&self) -> String {
         let Some(verdict) = &self.verdict else { return "–".into() };
         if verdict.complies() {

@@ -15,7 +15,6 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Adds a table of values.
     pub fn add<R: Into<String>>(
         &mut self,
         title: impl Into<String>,

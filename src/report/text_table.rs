@@ -4,10 +4,8 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 
-/// Table.
 #[derive(Default)]
 pub struct TextTable {
-    /// Title above the table.
     pub title: String,
     /// Titles of the columns of words.
     pub words: Vec<String>,

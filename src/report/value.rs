@@ -40,17 +40,14 @@ impl Value {
         Self { table, row: row.into(), column: column.into(), unit, ..Self::default() }
     }
 
-    /// Sets the value measured here.
     pub fn here(self, here: impl Into<Option<f64>>) -> Self {
         Self { here: here.into(), ..self }
     }
 
-    /// Sets the published value.
     pub fn paper(self, paper: impl Into<Option<f64>>) -> Self {
         Self { paper: paper.into(), ..self }
     }
 
-    /// Sets the number of decimals.
     pub fn digits(self, digits: usize) -> Self {
         Self { digits: Some(digits), ..self }
     }

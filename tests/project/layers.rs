@@ -7,7 +7,7 @@ use super::code::tokens;
 use super::{files_below, in_repository};
 
 /// Libraries that only these modules may use.
-const HOMES: [(&str, &[&str]); 9] = [
+const HOMES: [(&str, &[&str]); 11] = [
     ("cudarc", &["cuda"]),
     ("dicom_ul", &["pacs"]),
     ("egui", &["ui"]),
@@ -15,7 +15,9 @@ const HOMES: [(&str, &[&str]); 9] = [
     ("egui_plot", &["ui"]),
     ("eframe", &["ui"]),
     ("mpi", &["mpi"]),
+    ("realfft", &["fft"]),
     ("rfd", &["ui"]),
+    ("rustfft", &["fft"]),
     ("wgpu", &["render", "ui", "webgpu"]),
 ];
 

@@ -8,7 +8,6 @@ pub fn is_software(adapter: &wgpu::Adapter) -> bool {
     adapter.get_info().device_type == wgpu::DeviceType::Cpu
 }
 
-/// Description of a graphics adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterSummary {
     /// Name of the GPU or of the software renderer.
@@ -17,9 +16,7 @@ pub struct AdapterSummary {
     pub backend: String,
     /// Driver and its version.
     pub driver: String,
-    /// True for a software renderer.
     pub is_software: bool,
-    /// True for a GPU of NVIDIA.
     pub is_nvidia: bool,
     /// True if the window uses it.
     pub is_of_window: bool,
@@ -27,12 +24,10 @@ pub struct AdapterSummary {
     pub max_texture_2d: u32,
     /// Longest side of a 3D texture, texels: the limit of a displayed volume.
     pub max_texture_3d: u32,
-    /// Largest buffer, bytes.
     pub max_buffer_bytes: u64,
 }
 
 impl AdapterSummary {
-    /// Returns the description of an adapter.
     pub fn of(adapter: &wgpu::Adapter, is_of_window: bool) -> Self {
         let (info, limits) = (adapter.get_info(), adapter.limits());
         let driver = [info.driver.trim(), info.driver_info.trim()].join(" ").trim().to_owned();

@@ -8,11 +8,9 @@ pub struct Offscreen {
     texture: wgpu::Texture,
 }
 
-/// Bytes per pixel.
 const PIXEL_BYTES: u32 = 4;
 
 impl Offscreen {
-    /// Format of the texture.
     pub const FORMAT: TargetFormat = wgpu::TextureFormat::Rgba8Unorm;
 
     /// Returns a picture of `size` pixels (width, height).

@@ -57,7 +57,6 @@ pub enum Palette {
 }
 
 impl Palette {
-    /// Returns its displayed name.
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -10,7 +10,6 @@ pub(super) struct Made {
     pub(super) generations: [u64; 2],
 }
 
-/// Stored picture.
 pub(super) struct Picture {
     texture: wgpu::Texture,
     group: wgpu::BindGroup,
@@ -29,7 +28,6 @@ impl Picture {
     }
 }
 
-/// Painter of stored pictures.
 pub(super) struct PicturePainter {
     target: TargetFormat,
     layout: wgpu::BindGroupLayout,
@@ -67,7 +65,6 @@ impl PicturePainter {
         Self { target, pipeline, layout, sampler }
     }
 
-    /// Returns an empty picture.
     pub(super) fn picture(&self, device: &wgpu::Device, [width, height]: [u32; 2]) -> Picture {
         let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::RENDER_ATTACHMENT;
         let texture = device.create_texture(&texture_descriptor("picture", [width, height], self.target, usage));

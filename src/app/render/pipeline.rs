@@ -1,7 +1,6 @@
 //! Textures without mip levels, and pipelines that draw into a texture with the entry points `vertex` and `fragment` of a shader,
 //! without depth or vertex buffers.
 
-/// Format of the target texture.
 pub type TargetFormat = wgpu::TextureFormat;
 
 /// Returns the description of a two-dimensional texture, width × height.

@@ -19,7 +19,6 @@ pub const NUM_VIEWS: usize = 16;
 /// Distance between the uniforms of two views, bytes: the largest alignment of dynamic offsets in wgpu's default limits.
 const VIEW_BYTES: u64 = 256;
 
-/// Renderer of slices of volumes.
 pub struct SliceRenderer {
     module: wgpu::ShaderModule,
     target: TargetFormat,

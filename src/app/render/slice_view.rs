@@ -6,23 +6,19 @@ use super::{Palette, VolumeSlot};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interpolation {
-    /// Nearest voxel.
     #[default]
     Nearest,
-    /// Linear between the surrounding voxels.
     Linear,
 }
 
 /// Values of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Content {
-    /// Values of a volume.
     Volume(VolumeSlot),
     /// `factor` × one volume − another. Volumes of different size are not drawn.
     Difference {
         /// Multiplied volume.
         of: VolumeSlot,
-        /// Factor.
         factor: f32,
         /// Subtracted volume.
         minus: VolumeSlot,
@@ -33,9 +29,7 @@ pub enum Content {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Combination {
-    /// Mean.
     Mean,
-    /// Maximum.
     Maximum,
 }
 
@@ -44,18 +38,14 @@ pub enum Combination {
 pub struct Slab {
     /// Step between samples, in voxel coordinates.
     pub step: [f32; 3],
-    /// Number of samples.
     pub num_samples: u32,
-    /// Combination of the samples.
     pub combination: Combination,
 }
 
 /// Content of a slice. All triples are x, y, z in voxel coordinates of its volume (voxel i spans i ± ½).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SliceView {
-    /// Values.
     pub content: Content,
-    /// Interpolation between voxel centres.
     pub interpolation: Interpolation,
     /// Top left corner of the viewport.
     pub corner: [f32; 3],
@@ -67,7 +57,6 @@ pub struct SliceView {
     pub slab: Option<Slab>,
     /// Values of the first and the last colour.
     pub window: [f32; 2],
-    /// Palette.
     pub palette: Palette,
     /// sRGB colour outside the volume, 0..=1.
     pub outside: [f32; 3],

@@ -85,13 +85,11 @@ pub enum RenderError {
     TooLarge {
         /// Longest side.
         found: usize,
-        /// The adapter's limit.
         limit: u32,
     },
     /// The adapter has too little memory.
     #[error("the graphics adapter has no room for an image of {voxels} voxels ({reason}); reconstruct onto a smaller grid")]
     Refused {
-        /// Number of voxels.
         voxels: usize,
         /// Message of the adapter.
         reason: String,
@@ -104,7 +102,6 @@ pub enum RenderError {
     PictureTooLarge {
         /// Width and height, pixels.
         size: [u32; 2],
-        /// The adapter's limit.
         limit: u32,
     },
     /// The adapter returned no picture.
@@ -135,7 +132,6 @@ pub(super) struct Volumes {
 }
 
 impl Volumes {
-    /// Returns the texture of a volume, if any.
     pub(super) fn get(&self, slot: VolumeSlot) -> Option<&wgpu::Texture> {
         self.textures[slot as usize].as_ref()
     }

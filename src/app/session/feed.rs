@@ -170,7 +170,6 @@ impl Feed {
         Ok(Self { pace: Some(pace), notices, list, task, thread: Some(thread) })
     }
 
-    /// Sets the pace of a replay.
     pub fn set_pace(&self, per_sec: f64) {
         if let Some(pace) = &self.pace {
             let _ = pace.send(per_sec);

@@ -20,7 +20,6 @@ pub type Setup = Box<dyn FnMut(&Job, &Task) -> Result<Prepared, SetupError> + Se
 /// Default memory limit of the history of all runs, bytes.
 const HISTORY_BYTES: u64 = 256 << 20;
 
-/// Options of a session.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
     /// True if the solver's threads yield to others, so that a window drawn by the processor stays fluid.
@@ -32,7 +31,6 @@ pub struct SessionOptions {
     pub is_watched: bool,
     /// Cache of tubes of response and matrices.
     pub cache: Cache,
-    /// Time line.
     pub trace: Trace,
 }
 
@@ -55,7 +53,6 @@ pub struct Session {
     latest: Mutex<Latest>,
 }
 
-/// Latest run.
 #[derive(Debug, Default)]
 struct Latest {
     run: RunId,
@@ -71,7 +68,6 @@ impl Session {
         Self::with_options(SessionOptions::default(), wake)
     }
 
-    /// Starts a session with these options.
     pub fn with_options(options: SessionOptions, wake: impl Fn() + Send + 'static) -> Self {
         let cache = options.cache.clone();
         Self::with_setup(options, Box::new(move |job, task| prepare_with(&cache, job, task)), wake)

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{RunId, StoredIterate};
 use crate::data::{IterateId, Volume};
 
-/// Change of the history.
 #[derive(Clone, Copy, Debug)]
 pub enum HistoryChange {
     /// Stores the iterates of a run also after another run begins.
@@ -116,7 +115,6 @@ impl History {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if iterates are stored at all.
     pub fn is_enabled(&self) -> bool {
         self.is_enabled
     }
@@ -128,7 +126,6 @@ impl History {
         histories.retain(|run, _| retained.contains(run));
     }
 
-    /// Applies a change.
     pub fn apply(&self, change: HistoryChange) {
         let runs = &mut *self.runs();
         let Runs { budget_bytes, latest, retained, histories } = runs;
@@ -155,7 +152,6 @@ impl History {
         run >= runs.latest || runs.retained.contains(&run)
     }
 
-    /// Returns the run begun last.
     pub fn latest(&self) -> RunId {
         self.runs().latest
     }

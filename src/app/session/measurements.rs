@@ -30,9 +30,7 @@ pub struct RoiNumbers {
     pub mean: Option<f64>,
     /// Standard deviation between voxels.
     pub sd: Option<f64>,
-    /// Minimum.
     pub min: f32,
-    /// Maximum.
     pub max: f32,
     /// Number of voxels touched.
     pub num_voxels: usize,
@@ -165,7 +163,6 @@ pub struct RunTable {
 }
 
 impl RunTable {
-    /// Returns the table of a run from its set-up.
     pub fn of(run: RunId, info: &StartInfo) -> Self {
         let num_subsets = info.job.iteration_scheme().by_iteration.then_some(info.num_subsets.max(1));
         Self { run, num_subsets, scale: ValueScale::own(info.job.iteration_scheme().unit), voxel_ml: info.job.grid().voxel_ml() }
@@ -191,7 +188,6 @@ impl RunTable {
         vec![self.filter_row(0.0)]
     }
 
-    /// Returns the rows of a step for the whole image.
     pub fn step_rows(&self, step: &StepFigures) -> Vec<Measurement> {
         let before = |steps: usize| self.number(0, step.subiteration.saturating_sub(steps));
         let mut rows = Vec::new();
@@ -270,7 +266,6 @@ impl RunTable {
         known.map(|(roi, median)| self.row(at, &roi.name, ("median", self.scale.value(median), self.scale.label()))).collect()
     }
 
-    /// Returns the rows of a comparison.
     pub fn comparison_rows(&self, comparison: &Comparison) -> Vec<Measurement> {
         let at = self.number(comparison.iteration, comparison.subiteration);
         let name = if self.num_subsets.is_some() { "reference_iteration" } else { "reference_projections" };

@@ -13,9 +13,7 @@ use crate::plan::{Cache, DeviceChoice};
 use crate::scanner::Scanner;
 use crate::task::{BackgroundTask, Task};
 
-/// Source of a product.
 pub trait Source: Clone + Send + 'static {
-    /// Product.
     type Product: Send + 'static;
 
     /// Text for a missing product, as the beginning of a sentence.
@@ -50,7 +48,6 @@ impl<S: Source> Producer<S> {
         Some(self.work.poll()?.unwrap_or_else(|failure| Err(format!("{}: {failure}", S::NONE))))
     }
 
-    /// Returns the source.
     pub fn source(&self) -> &S {
         &self.source
     }
@@ -60,27 +57,20 @@ impl<S: Source> Producer<S> {
         self.work.fraction()
     }
 
-    /// Returns the remaining time, if known.
     pub fn remaining(&self) -> Option<Duration> {
         self.work.remaining()
     }
 }
 
-/// Source of tubes of response.
 #[derive(Clone, Debug)]
 pub enum TubeSource {
     /// Simulation, unless the cache has its result.
     Simulation {
-        /// Scanner.
         scanner: &'static Scanner,
-        /// Parameters.
         recipe: TubeRecipe,
-        /// Device.
         device: DeviceChoice,
-        /// Cache of the result.
         cache: Cache,
     },
-    /// File.
     File(PathBuf),
 }
 
@@ -103,7 +93,6 @@ impl Source for TubeSource {
     }
 }
 
-/// File of a system matrix.
 #[derive(Clone, Debug)]
 pub struct MatrixFile(pub PathBuf);
 

@@ -55,7 +55,6 @@ pub enum Command {
         /// True to start paused (for single steps).
         paused: bool,
     },
-    /// Controls the run.
     Control(Control),
     /// Measures these regions from now on. The measurer measures the stored iterates again, the solver the current one.
     SetRois(RoiSet),
@@ -72,7 +71,6 @@ pub enum Command {
 pub enum Control {
     /// Pauses after the current step.
     Pause,
-    /// Resumes.
     Resume,
     /// Does one step, then pauses. A completed run begins a further iteration if necessary.
     StepOnce,
@@ -108,11 +106,9 @@ impl From<Control> for Command {
 pub struct Event {
     /// Run of the event, by which late events of an earlier run are recognised.
     pub run: RunId,
-    /// Kind of the event.
     pub kind: EventKind,
 }
 
-/// Kind of an event.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum EventKind {
     /// Measured step.
@@ -129,27 +125,22 @@ pub enum EventKind {
     },
     /// Stored iterates of the run, compared with the reference.
     Compared {
-        /// Reference.
         reference: ReferenceId,
         /// Comparisons in the order of the images; one of the same image replaces the one before.
         points: Vec<Comparison>,
     },
     /// Widths of the peaks along a line through stored iterates of the run.
     Profiled {
-        /// Line.
         line: PeakLine,
         /// Points of images that were not measured along this line before, in their order.
         points: Vec<PeaksPoint>,
     },
-    /// The run pauses.
     Paused,
-    /// The run resumes.
     Resumed,
     /// Part of the data that the last image of a run explains, if the run ends inside an iteration.
     Explained {
         /// Total number of steps.
         subiteration: usize,
-        /// Explained part.
         explained: Explained,
     },
     /// Distance of the last image of a run from the maximum of its objective.
@@ -161,7 +152,6 @@ pub enum EventKind {
     },
     /// A stopping rule is met, as a sentence; the run ends.
     RuleMet(String),
-    /// Notice to the user.
     Notice(Notice),
     /// The run has ended; its last image was published before.
     Ended(EndReason),
@@ -192,7 +182,6 @@ pub enum EventKind {
 /// Standard deviation of each voxel between the replicates of an image.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct DeviationUpdate {
-    /// Numbers of the image.
     pub id: IterateId,
     /// Width of the filter of the replicates, mm.
     pub post_filter_fwhm_mm: Option<f64>,
@@ -202,7 +191,6 @@ pub struct DeviationUpdate {
     pub volume: Option<Arc<Volume>>,
 }
 
-/// Reason of the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum EndReason {
     /// All iterations are complete.
@@ -220,9 +208,7 @@ pub struct IterateReport {
     pub iteration: usize,
     /// Total number of steps; for a sweep number of projections in the image.
     pub subiteration: usize,
-    /// Subset of the step.
     pub subset: usize,
-    /// True if the step completed an iteration.
     pub completes_iteration: bool,
     /// Log-likelihood of the subset's data at the image before the step.
     pub log_likelihood_of_subset: Option<f64>,
@@ -235,13 +221,11 @@ pub struct IterateReport {
     pub explained: Option<Explained>,
     /// Number of events of the image, for a growing list.
     pub num_events: Option<usize>,
-    /// Accumulation of the step.
     pub accumulation: Accumulation,
     /// Losses of the race condition, if the step had one.
     pub race: Option<RaceReport>,
     /// Report of an algorithm that climbs to a maximum.
     pub ascent: Option<AscentReport>,
-    /// Times of the stages.
     pub stages: StageTimes,
     /// Time since the run's start, without pauses.
     pub elapsed: Duration,
@@ -263,7 +247,6 @@ pub enum CompareWith {
 }
 
 impl CompareWith {
-    /// Returns the numbers of the reference.
     pub fn id(&self) -> ReferenceId {
         match self {
             CompareWith::Run(run) => ReferenceId { run: *run, subiteration: None },
@@ -272,10 +255,8 @@ impl CompareWith {
     }
 }
 
-/// Numbers of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ReferenceId {
-    /// Run of the reference.
     pub run: RunId,
     /// Number of steps of the image, if it is one image.
     pub subiteration: Option<usize>,
@@ -315,13 +296,11 @@ pub(super) fn number([iteration, subiteration]: [usize; 2]) -> [usize; 2] {
 /// Image on its way to the screen.
 #[derive(Clone, Debug)]
 pub struct IterateUpdate {
-    /// Numbers of the iterate.
     pub id: IterateId,
     /// Image, which the history may share.
     pub volume: Arc<Volume>,
     /// The same where the window draws it, if the device that computes is that of the window.
     pub on_device: Option<DeviceImage>,
-    /// Smallest and largest value.
     pub extremes: Extremes,
     /// Voxel (x, y, z) whose slices have arrived from a server; the other values are of an earlier iterate, or 0. `None` = whole
     /// image.
@@ -331,10 +310,7 @@ pub struct IterateUpdate {
 /// Stored iterate: after a full iteration, or after a block of projections.
 #[derive(Clone, Debug)]
 pub struct StoredIterate {
-    /// Numbers of the iterate.
     pub id: IterateId,
-    /// Image.
     pub volume: Arc<Volume>,
-    /// Smallest and largest value.
     pub extremes: Extremes,
 }

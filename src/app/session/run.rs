@@ -28,7 +28,6 @@ use crate::task::Task;
 pub(super) enum Failure {
     /// Stop by the user.
     Stopped,
-    /// Problem to report.
     Problem(Problem),
     /// Panic, which leaves the algorithm in an undefined state.
     Panic(Problem),
@@ -52,7 +51,6 @@ impl From<SetupError> for Failure {
     }
 }
 
-/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Running,
@@ -73,13 +71,11 @@ pub(super) struct Run {
     pub iteration: usize,
     /// Total number of steps.
     pub subiteration: usize,
-    /// Number of subsets of an iteration.
     pub num_subsets: usize,
     /// Step of the image published last.
     pub published: Option<usize>,
     /// Step of the image stored last.
     pub stored: usize,
-    /// True if the last step completed an iteration.
     pub completes_iteration: bool,
     /// Log-likelihood of the completed subsets of the current iteration.
     log_likelihood: f64,
@@ -423,7 +419,6 @@ fn guarded<T: Send, E: Into<Failure> + Send>(
     }
 }
 
-/// Returns the text of a panic.
 pub(super) fn panic_sentence(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into());

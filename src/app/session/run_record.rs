@@ -39,14 +39,12 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// Returns the record of a new run.
     pub fn new(info: StartInfo) -> Self {
         let (times, events, accumulations, races) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (ascents, explained, optimalities, rules) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { info, start: Start::now(), times, events, accumulations, races, ascents, explained, optimalities, rules }
     }
 
-    /// Adds a step.
     pub fn add(&mut self, report: &IterateReport) {
         let IterateReport { subiteration, accumulation, .. } = *report;
         self.times.push((subiteration, report.elapsed));

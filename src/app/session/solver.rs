@@ -337,7 +337,6 @@ impl Solver {
         }
     }
 
-    /// Resumes a paused run.
     fn resume(&mut self) {
         if let Some(run) = self.run.as_mut().filter(|run| run.state == State::Paused) {
             run.state = State::Running;
@@ -404,7 +403,6 @@ impl Solver {
         Ok(())
     }
 
-    /// Ends the run according to its failure.
     fn end_failed(&mut self, failure: Failure) {
         match failure {
             Failure::Stopped => self.end(EndReason::Cancelled),

@@ -18,7 +18,6 @@ pub enum StopRule {
         roi: String,
         /// Maximum difference of the largest and smallest recovery.
         band: f64,
-        /// Number of iterations.
         iterations: usize,
     },
     /// The last iteration added at most this part of the increase of the log-likelihood by all iterations.
@@ -88,7 +87,6 @@ impl StopRule {
         }
     }
 
-    /// Returns the reason if the rule is met.
     fn reason_if_met(
         &self,
         noise: Option<f64>,

@@ -20,7 +20,6 @@ pub fn mark_process_start() {
     LazyLock::force(&PROCESS_START);
 }
 
-/// Returns the time since the start of the process.
 pub fn since_process_start() -> Duration {
     PROCESS_START.elapsed()
 }

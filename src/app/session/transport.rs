@@ -13,11 +13,9 @@ use crate::task::Task;
 
 /// Command with its run and that run's stop flag.
 pub struct Message {
-    /// Command.
     pub command: Command,
     /// Run that the command controls.
     pub run: RunId,
-    /// Stop flag and progress of the run.
     pub task: Task,
 }
 
@@ -62,13 +60,9 @@ pub trait Transport: Send + Sync {
 
 /// Solver's ends of a session's channels.
 pub struct SolverChannels {
-    /// Events.
     pub events: Sender<Event>,
-    /// Images.
     pub frames: FrameSender,
-    /// Stored iterates.
     pub history: History,
-    /// Time line.
     pub trace: Trace,
 }
 

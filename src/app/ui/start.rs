@@ -68,7 +68,6 @@ pub enum StartError {
         /// The system's message.
         reason: String,
     },
-    /// Any other cause.
     #[error("the window failed to open: {reason}. {HEADLESS}")]
     Other {
         /// The system's message.

@@ -8,34 +8,20 @@ use rayon::prelude::*;
 use crate::data::notice::Notice;
 use crate::data::volume::{Unit, ValueScale, Volume};
 use crate::geometry::{Grid, Point};
+use crate::named::named;
 
 /// Usual resolution (FWHM) of PET, mm, to which an attenuation map is smoothed.
 const USUAL_FWHM_MM: f64 = 6.0;
 
-/// Unit of the values of an attenuation map.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    serde::Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::VariantArray,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_unit)]
-pub enum MuUnit {
-    /// 1/cm.
-    PerCm,
-    /// 1/mm.
-    PerMm,
-}
-
-fn not_a_unit(text: &str) -> String {
-    format!("'{text}' is not a unit of attenuation; use per-cm or per-mm")
+named! {
+    "a unit of attenuation";
+    /// Unit of the values of an attenuation map.
+    pub enum MuUnit {
+        /// 1/cm.
+        PerCm,
+        /// 1/mm.
+        PerMm,
+    }
 }
 
 /// Linear attenuation coefficients at 511 keV, out of a file.

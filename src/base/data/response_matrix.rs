@@ -9,19 +9,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::coded::coded;
 use crate::geometry::LENGTHS_MM;
+use crate::named::named;
 use crate::scanner::CrystalRing;
 
-/// Kind of the basis functions of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display, strum::EnumString)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_basis)]
-pub enum BasisKind {
-    /// Blobs about the middles of the cells of a polar grid.
-    Blobs,
-    /// The cells of a polar grid.
-    Polar,
-    /// Cubes.
-    Cubic,
+named! {
+    "a basis";
+    /// Kind of the basis functions of an image.
+    pub enum BasisKind {
+        /// Blobs about the middles of the cells of a polar grid.
+        Blobs,
+        /// The cells of a polar grid.
+        Polar,
+        /// Cubes.
+        Cubic,
+    }
 }
 
 impl BasisKind {
@@ -33,10 +34,6 @@ impl BasisKind {
             Self::Cubic => "cubes",
         }
     }
-}
-
-fn not_a_basis(text: &str) -> String {
-    format!("'{text}' is not a basis; use blobs, polar or cubic")
 }
 
 /// The functions of an image.

@@ -85,7 +85,6 @@ impl DeviceOptions {
         if has_cpu { thread_counts(&self.threads) } else { Vec::new() }
     }
 
-    /// Returns the GPUs to measure.
     pub fn gpus(&self) -> Vec<BenchGpu> {
         gpus_to_measure(&self.device)
     }

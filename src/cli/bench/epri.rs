@@ -10,7 +10,6 @@ use crate::cli::shared::error::CliResult;
 use crate::cli::shared::options::{count, positive};
 use crate::report::{Column, Columns};
 
-/// Columns of the times of EPRI backprojections.
 const EPRI: Columns<14> = Columns([
     Column::words("device", 8),
     Column::words("program", 30),

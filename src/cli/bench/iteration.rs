@@ -19,7 +19,6 @@ use crate::text::{bytes, counted};
 /// Columns of a time of an iteration in milliseconds, with its explanation.
 const ITERATION: Columns<3> = Columns([Column::words("", 16), Column::numbers("", 11), Column::words("", 0)]);
 
-/// Columns of the memory of an iteration.
 const MEMORY: Columns<2> = Columns([Column::words("", 20), Column::words("", 0)]);
 
 #[derive(Args)]

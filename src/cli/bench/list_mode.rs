@@ -14,7 +14,6 @@ use crate::operator::Accumulation;
 use crate::report::{Column, Columns};
 use crate::scanner::Detectors;
 
-/// Columns of the times.
 const LIST_MODE: Columns<11> = Columns([
     Column::words("device", 8),
     Column::words("code", 9),

@@ -15,7 +15,6 @@ use crate::report::{Column, Columns};
 use crate::scanner::find_ring;
 use crate::session::thread_pool;
 
-/// Columns of the times.
 const MATRIX: Columns<9> = Columns([
     Column::words("device", 26),
     Column::words("layout", 8),

@@ -15,7 +15,6 @@ use crate::cli::shared::options::{count, one_device, positive};
 use crate::plan::{AlgorithmChoice, DeviceChoice, Rays, RunSettings, default_settings};
 use crate::report::{Column, Columns};
 
-/// Columns of the times.
 const PENALTY: Columns<6> = Columns([
     Column::words("device", 8),
     Column::words("work", 16),

@@ -15,7 +15,6 @@ use crate::operator::Accumulation;
 use crate::plan::ProjectorChoice;
 use crate::report::{Column, Columns};
 
-/// Columns of the projectors' times.
 const PROJECTOR: Columns<11> = Columns([
     Column::words("device", 8),
     Column::words("projector", 26),

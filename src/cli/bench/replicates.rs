@@ -16,7 +16,6 @@ use crate::plan::DeviceChoice;
 use crate::report::{Column, Columns};
 use crate::scanner::Detectors;
 
-/// Columns of the times.
 const REPLICATES: Columns<7> = Columns([
     Column::words("device", 8),
     Column::words("replicates", 20),

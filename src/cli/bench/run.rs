@@ -39,7 +39,6 @@ enum What {
     Replicates(WithRows<replicates::ReplicatesOptions>),
 }
 
-/// Runs `tomoscope bench`.
 pub fn run(options: BenchOptions) -> CliResult {
     options.talk.apply_to_notes();
     match options.what {

@@ -13,7 +13,6 @@ use crate::operator::Accumulation;
 use crate::plan::DeviceChoice;
 use crate::report::{Column, Columns};
 
-/// Columns of the times of iterations with tubes of response.
 const TUBES: Columns<8> = Columns([
     Column::words("device", 36),
     Column::words("accumulation", 14),

@@ -31,7 +31,6 @@ pub struct CompareOptions {
     json: bool,
 }
 
-/// Compares and prints.
 pub fn run(options: &CompareOptions) -> CliResult {
     Files::new().read([&options.a, &options.b]).check()?;
     let (a, b) = (notices::printed(read_volume(&options.a)?), notices::printed(read_volume(&options.b)?));

@@ -75,7 +75,6 @@ fn positive(text: &str) -> Result<f64, String> {
     number(text, |value: &f64| value.is_finite() && *value > 0.0, "expected a number above 0")
 }
 
-/// Measures, and prints or writes.
 pub fn run(options: &ConcentrationOptions) -> CliResult {
     options.talk.apply();
     let spectra = options.spectrum.iter().chain(&options.sample_spectrum);
@@ -110,7 +109,6 @@ pub fn run(options: &ConcentrationOptions) -> CliResult {
     Ok(())
 }
 
-/// Reads an image of density.
 fn density(path: &Path) -> CliResult<Volume> {
     let image = notices::printed(read_volume(path)?);
     match image.unit {

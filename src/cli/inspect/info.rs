@@ -51,7 +51,6 @@ pub struct InfoOptions {
     json: bool,
 }
 
-/// Prints the content of a file.
 pub fn run(options: &InfoOptions) -> CliResult {
     let path = options.file.as_path();
     let format = match Format::of_file(path) {

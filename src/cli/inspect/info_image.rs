@@ -18,7 +18,6 @@ pub fn read(path: &Path) -> CliResult<Described> {
     described(path, read_images(path, ImageChoice::Number(1))?)
 }
 
-/// Describes images and their notices.
 fn described(path: &Path, (series, notices): (ImageSeries, Vec<Notice>)) -> CliResult<Described> {
     let volume = &series.images.first().ok_or_else(|| no_image(path))?.volume;
     let (mut lines, mut facts) = (series_lines(&series), info_json::image(volume));
@@ -78,7 +77,6 @@ fn series_lines(series: &ImageSeries) -> Lines {
     lines
 }
 
-/// Describes the names of a series.
 pub fn name_lines(modality: &str, names: &SeriesNames) -> Lines {
     let patient = [&names.patient_name, &names.patient_id].into_iter().filter(|text| !text.is_empty());
     let number = if names.number.is_empty() { String::new() } else { format!("{}: ", names.number) };

@@ -6,7 +6,6 @@ use crate::data::{Counts, Notice, PairCounts, ResponseMatrix, Roi, Study, Sweep,
 use crate::geometry::Grid;
 use crate::io;
 
-/// Describes projection data.
 pub fn projections(counts: &Counts) -> Value {
     let (data, g) = (&counts.prompts, counts.geometry().as_ref());
     let segment = |s: &crate::scanner::Segment| {
@@ -41,7 +40,6 @@ pub fn projections(counts: &Counts) -> Value {
     })
 }
 
-/// Describes an image.
 pub fn image(volume: &Volume) -> Value {
     json!({
         "kind": "image",
@@ -53,7 +51,6 @@ pub fn image(volume: &Volume) -> Value {
     })
 }
 
-/// Describes tubes of response.
 pub fn tubes(tubes: &TubeSet) -> Value {
     json!({
         "kind": "tubes",
@@ -66,7 +63,6 @@ pub fn tubes(tubes: &TubeSet) -> Value {
     })
 }
 
-/// Describes a crystal-pair histogram.
 pub fn pairs(pairs: &PairCounts) -> Value {
     json!({
         "kind": "pair-counts",
@@ -78,7 +74,6 @@ pub fn pairs(pairs: &PairCounts) -> Value {
     })
 }
 
-/// Describes a system matrix.
 pub fn matrix(matrix: &ResponseMatrix) -> Value {
     json!({
         "kind": "matrix",
@@ -91,7 +86,6 @@ pub fn matrix(matrix: &ResponseMatrix) -> Value {
     })
 }
 
-/// Describes an EPRI acquisition.
 pub fn sweep(study: &Study<Sweep>) -> Value {
     let sweep = &study.measured;
     let acquisition = match &sweep.kind {
@@ -122,7 +116,6 @@ pub fn sweep(study: &Study<Sweep>) -> Value {
     })
 }
 
-/// Describes regions of interest.
 pub fn rois(rois: &[Roi]) -> Value {
     json!({"kind": "regions-of-interest", "rois": rois.iter().map(io::rois::json).collect::<Vec<_>>()})
 }

@@ -27,12 +27,10 @@ pub struct Counted {
     pub num_crystals: usize,
 }
 
-/// Facts of a whole list-mode file.
 pub struct ListInfo {
     facts: Arc<ListMetadata>,
     counted: Counted,
     cylinder: Result<Cylinder, String>,
-    /// Notices of the file.
     pub notices: Vec<Notice>,
 }
 
@@ -63,7 +61,6 @@ pub fn read(path: &Path, options: &ListOptions) -> CliResult<ListInfo> {
 }
 
 impl ListInfo {
-    /// Returns the facts as lines of text.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let Self { facts, counted, .. } = self;
         let mut lines = vec![
@@ -127,7 +124,6 @@ impl ListInfo {
         words
     }
 
-    /// Returns the facts as JSON.
     pub fn json(&self) -> Value {
         let Self { facts, counted, cylinder, .. } = self;
         json!({
@@ -184,7 +180,6 @@ fn cylinder_json(cylinder: &Cylinder) -> serde_json::Value {
     })
 }
 
-/// Describes the crystals of a scanner as lines of text.
 pub fn crystal_lines(detectors: &Detectors) -> Vec<(&'static str, String)> {
     let [radius, half_length] = detectors.extent_mm();
     let cylinder = Cylinder::recognise(detectors).map_err(|reason| format!("no cylinder of rings: {reason}"));
@@ -202,7 +197,6 @@ pub fn crystal_lines(detectors: &Detectors) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Describes the crystals of a scanner as JSON.
 pub fn crystals_json(detectors: &Detectors) -> serde_json::Value {
     json!({
         "kind": "crystals",

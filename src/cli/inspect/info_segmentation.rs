@@ -10,7 +10,6 @@ use crate::cli::shared::error::CliResult;
 use crate::io::dicom::{SegmentFigures, SegmentationKind, read_segmentation};
 use crate::text::counted;
 
-/// Describes a segmentation.
 pub fn read(path: &Path) -> CliResult<Described> {
     let segmentation = read_segmentation(path)?;
     let (segments, notices) = segmentation.figures()?;

@@ -4,7 +4,6 @@ use jiff::civil::DateTime;
 
 use crate::data::{Exam, Notice, ScanFacts};
 
-/// Description of a file: lines of text, JSON, and notices.
 pub type Described = (Lines, serde_json::Value, Vec<Notice>);
 
 /// Names and values.

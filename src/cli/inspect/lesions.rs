@@ -133,7 +133,6 @@ impl LesionArguments {
         self.name(&self.image, "anonymous image")
     }
 
-    /// Measures the lesions of an image.
     fn measured(&self, image: &InputImage, regions: &[Roi], second: Option<&ImageSeries>) -> CliResult<LesionTable> {
         let value = |point: Point| value_in_second(image, second?, point);
         let threshold = self.threshold.unwrap_or_default();
@@ -161,7 +160,6 @@ impl LesionArguments {
         })
     }
 
-    /// Writes the requested files.
     fn write(&self, image: &InputImage, shown: &LesionsShown) -> CliResult {
         if let Some(path) = &self.csv {
             let record = image.record(&self.image);

@@ -47,7 +47,6 @@ pub struct MeasureOptions {
     talk: TalkOptions,
 }
 
-/// Measures, and writes or prints.
 pub fn run(options: &MeasureOptions) -> CliResult<Done> {
     options.talk.apply();
     Files::new().read([&options.image, &options.rois]).write_lines("--csv", &options.csv).check()?;

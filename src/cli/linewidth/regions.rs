@@ -24,7 +24,6 @@ impl Regions {
         LinesShown { all: &self.all, regions: self.regions.iter().map(|(name, figures)| (name.as_str(), figures)).collect() }
     }
 
-    /// Returns the figures as JSON.
     pub fn to_json(&self) -> Value {
         let of = |(name, figures): (&str, &LineFigures)| {
             let quantities = figures.fitted.iter().flat_map(|fitted| fitted.quantities());

@@ -6,7 +6,6 @@ use crate::data::{Notice, Roi, Volume};
 use crate::measure::oximetry::{DrawnFigures, FigureDeviations, HYPOXIC_TORR, OxygenStats};
 use crate::report::{ALL_FITTED, TextTable};
 
-/// A region with its figures.
 struct Region {
     name: String,
     /// Voxels with their weights.
@@ -19,7 +18,6 @@ struct Region {
 pub struct Regions(Vec<Region>);
 
 impl Regions {
-    /// Measures a map of the oxygen pressure.
     pub fn new(po2: &Volume, rois: &[Roi]) -> Self {
         let whole = (0..po2.grid.num_voxels() as u32).map(|index| (index, 1.0)).collect();
         let of_roi = |roi: &Roi| {
@@ -57,7 +55,6 @@ impl Regions {
         self.0.iter().map(of).collect()
     }
 
-    /// Returns the figures as a table.
     pub fn table(&self, title: String) -> TextTable {
         let titles = |titles: &[&str]| titles.iter().map(|title| (*title).to_owned()).collect();
         let mut remarks = vec![format!("HF10: voxels of at most {HYPOXIC_TORR} torr")];

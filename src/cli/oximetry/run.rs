@@ -115,7 +115,6 @@ fn record_of(options: &OximetryOptions, map: &Volume, device: String, start: Sta
     Provenance::new(ImageKind::Oximetry, options.data(), image, device, start.times())
 }
 
-/// Writes the maps with their records.
 fn write(maps: &OxygenMaps, outputs: &[PathBuf], record: &Provenance) -> CliResult {
     for (path, map) in outputs.iter().zip(maps.all()) {
         notices::print(record.clone().of_image(map).beside([path.as_path()]).write_image(path, map)?.as_slice());

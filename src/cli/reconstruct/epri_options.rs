@@ -83,7 +83,6 @@ fn experiment(text: &str) -> Result<ExperimentFiles, String> {
 }
 
 impl ExperimentFiles {
-    /// Returns its files.
     pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
         [&self.file].into_iter().chain(self.sources.iter().map(|source| &source.file))
     }

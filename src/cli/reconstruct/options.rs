@@ -267,7 +267,6 @@ pub struct ReconstructOptions {
 }
 
 impl ReconstructOptions {
-    /// Returns the files to read.
     pub(in crate::cli) fn files_to_read(&self) -> impl Iterator<Item = PathBuf> {
         let lists = &self.list_arguments;
         let ScanFiles { measured, multiplicative, additive, .. } = match data_kind_of(&self.input) {
@@ -398,7 +397,6 @@ impl ReconstructOptions {
         [num_subsets, self.iterations.map_or_else(suited, |n| n as usize)]
     }
 
-    /// Returns the options of the frame of this number.
     pub(in crate::cli) fn of_frame(&self, number: usize) -> Self {
         let last = self.frames.as_ref().map_or(number, |frames| frames.as_slice().len());
         let name = |path: &PathBuf| of_frame(path, number, last);
@@ -474,7 +472,6 @@ impl ReconstructOptions {
         if self.no_corrections { named.alone() } else { named.with_neighbours() }
     }
 
-    /// Returns the resolution model.
     fn psf(&self) -> CliResult<Option<Psf>> {
         Ok(match &self.psf {
             Some(file) => Some(psf::read_file(file)?),

@@ -26,17 +26,14 @@ pub struct PartOptions {
     pub skip_done: bool,
 }
 
-/// One of several parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Number of the part, from 1.
     number: usize,
-    /// Number of parts.
     count: usize,
 }
 
 impl Part {
-    /// The whole batch.
     pub const WHOLE: Self = Self { number: 1, count: 1 };
 
     /// Returns the share of one of several processes.

@@ -37,7 +37,6 @@ impl Progress {
         Self { bar: None, course, num_steps: 0, start: Instant::now(), tenths: 0, objective: None }
     }
 
-    /// Begins a run with a number of steps.
     pub fn begin(&mut self, num_steps: usize) {
         (self.num_steps, self.start) = (num_steps, Instant::now());
         if std::io::stderr().is_terminal() && !is_quiet() {
@@ -113,7 +112,6 @@ const STAGE: Columns<3> = Columns([Column::words("", 17), Column::numbers("", 11
 /// Columns of the loss by a race condition: name and value.
 const RACE: Columns<2> = Columns([Column::words("", 17), Column::words("", 0)]);
 
-/// Prints a fact of a run.
 fn fact(name: &str, what: String) {
     out!("{}", FACT.line([name.to_owned(), what]));
 }
@@ -184,7 +182,6 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds a step.
     pub fn add(&mut self, report: &IterateReport) {
         self.stages += report.stages;
         self.num_steps += 1;
@@ -197,12 +194,10 @@ impl Totals {
         }
     }
 
-    /// Returns the number of steps.
     pub fn num_steps(&self) -> usize {
         self.num_steps
     }
 
-    /// Prints the sums.
     pub fn print(&self) {
         out!("{} in {}", counted(self.num_steps, "step"), duration(self.elapsed.as_secs_f64()));
         let total = self.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);

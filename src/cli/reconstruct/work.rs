@@ -143,7 +143,6 @@ impl<'a> Work<'a> {
         (iteration / every).saturating_add(1).saturating_mul(every).min(self.target)
     }
 
-    /// Handles an event of the solver.
     pub fn handle(&mut self, session: &Session, event: Event) -> CliResult<Option<Done>> {
         match event.kind {
             EventKind::Started(info) => self.started(event.run, &info),

@@ -66,7 +66,6 @@ pub fn omit_notes() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Returns true if only warnings and errors are printed.
 pub fn is_quiet() -> bool {
     IS_QUIET.load(Ordering::Relaxed)
 }

@@ -22,7 +22,6 @@ pub enum Failure {
     Output,
     /// A file of a kind that the command does not support.
     Input,
-    /// Images on different grids.
     #[strum(serialize = "input")]
     DifferentGrids,
     /// A stop rule for a region that the ROI file lacks.
@@ -42,11 +41,9 @@ pub enum Failure {
     NotStored,
     /// No setting complies with a standard.
     NoSetting,
-    /// An internal error.
     Internal,
 }
 
-/// The error of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CliError {
     problem: Problem,
@@ -59,18 +56,15 @@ impl CliError {
         Self { problem: Problem::new("arguments", text), exit_code: WRONG_ARGUMENTS }
     }
 
-    /// Returns the error of a command that failed.
     pub fn failed(failure: Failure, text: impl Into<String>) -> Self {
         Problem::new(failure.into(), text).into()
     }
 
-    /// Returns the same error with another text.
     pub fn with_text(mut self, text: impl FnOnce(&str) -> String) -> Self {
         self.problem.text = text(&self.problem.text);
         self
     }
 
-    /// Returns the exit code of the program.
     pub fn exit_code(&self) -> u8 {
         self.exit_code
     }
@@ -93,13 +87,11 @@ impl<E: Into<Problem>> From<E> for CliError {
     }
 }
 
-/// Result of a command.
 pub type CliResult<T = ()> = Result<T, CliError>;
 
 /// Outcome of a command that did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// Complete.
     Complete,
     /// The written image contains less than was requested, or values that are not finite; the reason was printed.
     Partial,

@@ -79,7 +79,6 @@ fn not_pet(path: &Path) -> CliError {
 }
 
 impl InputImage {
-    /// Returns its space.
     pub fn space(&self) -> ImageSpace<'_> {
         let names = Some(&self.series.names).filter(|names| **names != SeriesNames::default());
         ImageSpace { grid: &self.volume.grid, placement: self.series.placement.as_ref(), names }

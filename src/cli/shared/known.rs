@@ -5,13 +5,11 @@ use crate::plan::{DeviceChoice, has_cuda};
 use crate::scanner;
 use crate::scanner::{CrystalRing, Scanner, find_ring, rings};
 
-/// Returns the scanner of the catalogue with this name.
 pub fn known_scanner(name: &str) -> Result<&'static Scanner, String> {
     let names = || scanner::catalogue().iter().map(|scanner| scanner.name.as_str()).collect();
     scanner::find(name).ok_or_else(|| unknown("scanner", name, names()))
 }
 
-/// Returns the ring of crystals with this name.
 pub fn known_ring(name: &str) -> Result<&'static CrystalRing, String> {
     let names = || rings().iter().map(|ring| ring.name.as_str()).collect();
     find_ring(name).ok_or_else(|| unknown("ring of crystals", name, names()))

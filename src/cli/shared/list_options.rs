@@ -48,7 +48,6 @@ fn range_ps(text: &str) -> Result<f64, String> {
 }
 
 impl ListArguments {
-    /// Returns the options of the reader.
     pub fn list_options(&self) -> ListOptions {
         ListOptions {
             scanner: self.crystals.clone(),

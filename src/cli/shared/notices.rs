@@ -6,12 +6,10 @@ use super::console::{err, is_quiet};
 use super::error::Done;
 use crate::data::{Notice, Severity};
 
-/// Returns a notice as one line.
 pub fn line(notice: &Notice) -> String {
     format!("{}: {}", notice.severity, notice.text)
 }
 
-/// Returns true if a notice is printed.
 pub fn is_printed(notice: &Notice) -> bool {
     notice.severity > Severity::Info || !is_quiet()
 }

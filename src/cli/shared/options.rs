@@ -140,7 +140,6 @@ pub fn device(text: &str) -> Result<DeviceChoice, String> {
     text.parse()
 }
 
-/// Parses one device.
 pub fn one_device(text: &str) -> Result<DeviceChoice, String> {
     match device(text) {
         Ok(DeviceChoice::Gpus(_)) => Err(format!("'{text}' is several devices; name one here (cuda:N)")),
@@ -213,7 +212,6 @@ fn per_axis<T: FromStr + Copy>(text: &str, is_right: impl Fn(&T) -> bool) -> Res
     found.filter(|found| found.xy.iter().chain(&found.z).all(is_right)).ok_or("two or three numbers separated by commas,")
 }
 
-/// Parses a seed.
 pub fn seed(text: &str) -> Result<u64, String> {
     // Our own files hold it as TOML, whose numbers have a sign.
     whole(text).filter(|number| i64::try_from(*number).is_ok()).ok_or_else(|| "expected a whole number of at least 0".to_owned())

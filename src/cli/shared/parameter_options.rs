@@ -29,7 +29,6 @@ pub fn algorithms_with(key: &str) -> impl Iterator<Item = &'static AlgorithmEntr
     ALGORITHMS.iter().filter(move |entry| entry.parameters.iter().any(|parameter| parameter.key == key))
 }
 
-/// Returns the kinds of data that an algorithm reconstructs.
 pub fn kinds_of(entry: &AlgorithmEntry) -> Vec<DataKind> {
     let kinds = [DataKind::Projections, DataKind::Events, DataKind::Pairs, DataKind::Sweep];
     kinds.into_iter().filter(|kind| (entry.is_for)(&Traits { kind: *kind, ..Traits::default() })).collect()
@@ -124,7 +123,6 @@ impl FromArgMatches for ParameterOptions {
 pub struct SweepParameterOptions(Parameters);
 
 impl SweepParameterOptions {
-    /// Returns the parameters.
     pub fn parameters() -> impl Iterator<Item = &'static Parameter> {
         let is_for_sweeps =
             |parameter: &&Parameter| algorithms_with(parameter.key).any(|entry| kinds_of(entry).contains(&DataKind::Sweep));
@@ -134,7 +132,6 @@ impl SweepParameterOptions {
         parameters().into_iter().filter(is_for_sweeps).filter(move |parameter| !is_of_spectra(parameter))
     }
 
-    /// Returns the values.
     pub fn values(&self) -> Parameters {
         self.0.clone()
     }

@@ -36,13 +36,11 @@ pub fn file_of(content: Content) -> impl Fn(&str) -> Result<PathBuf, String> + C
     move |text| path_with_ending(text, &[content], hint)
 }
 
-/// Parses the path of a simulated file.
 pub fn simulated_file(text: &str) -> Result<PathBuf, String> {
     let contents = [Content::Projections, Content::ListMode, Content::Sweep, Content::Pairs];
     path_with_ending(text, &contents, " (--list-mode, --epri and rings of crystals have their own)")
 }
 
-/// Parses the path of a report.
 pub fn report_file(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let is_pdf = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pdf"));

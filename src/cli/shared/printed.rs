@@ -62,9 +62,7 @@ pub fn write_counts(
 
 /// Contents of the corrections of projection data.
 pub struct ContentsOf {
-    /// Contents of the factors.
     pub factors: &'static [CorrectionContent],
-    /// Contents of the background.
     pub background: &'static [CorrectionContent],
 }
 

@@ -18,7 +18,6 @@ use crate::io::discard_unfinished;
 /// Receivers of signals, if the command has results to save.
 static RECEIVERS: Mutex<Option<Receivers>> = Mutex::new(None);
 
-/// Receivers of signals.
 #[derive(Default)]
 struct Receivers {
     senders: Vec<Sender<()>>,

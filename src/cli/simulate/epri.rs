@@ -17,7 +17,6 @@ use crate::plan::Start;
 use crate::scanner::epri::Scheme;
 use crate::text::counted;
 
-/// Simulates and writes.
 pub fn run(options: &SimulateOptions, scheme: Scheme) -> CliResult {
     let start = Start::now();
     let epri = &options.epri;

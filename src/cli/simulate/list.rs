@@ -47,7 +47,6 @@ fn write(options: &SimulateOptions, list: &SimulatedList) -> CliResult<String> {
     }
 }
 
-/// Simulates and writes.
 pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     let start = Start::now();
     let phantom = phantom::by_name(&options.phantom, &scanner.geometry)?;

@@ -56,7 +56,6 @@ pub struct MatrixOptions {
     talk: TalkOptions,
 }
 
-/// Simulates and writes.
 pub fn run(options: &MatrixOptions) -> CliResult {
     options.talk.apply();
     Files::new().write("-o", [&options.output]).check()?;

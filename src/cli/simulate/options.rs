@@ -25,7 +25,6 @@ use crate::scanner::{CrystalRing, ScanGeometry, Scanner};
 use crate::text::counted;
 use crate::{phantom, scanner};
 
-/// Model of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
 #[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = not_a_model)]
 pub enum Model {

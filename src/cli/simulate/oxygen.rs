@@ -16,7 +16,6 @@ use crate::phantom::epri::{Phantom, SweepOptions, simulate_oxygen};
 use crate::plan::Start;
 use crate::text::counted;
 
-/// Simulates and writes.
 pub fn run(options: &SimulateOptions, phantom: &Phantom, sweep_options: &SweepOptions, start: Start) -> CliResult {
     let oxygen = options.oxygen.options()?;
     let scan = with_bar("simulating", |task| simulate_oxygen(phantom, sweep_options, &oxygen, task))??;

@@ -27,7 +27,6 @@ const START_ITERATIONS: usize = 2;
 /// Part of the background's activity from which a voxel belongs to the whole object.
 const EDGE_OF_OBJECT: f32 = 0.5;
 
-/// Simulates and writes a data set.
 pub fn run(options: &SimulateOptions, folder: &Path) -> CliResult {
     let Some(Detectors::Bins(scanner)) = options.scanner else {
         return Err(CliError::arguments("--petric is for scanners; a ring of crystals has no sinograms"));

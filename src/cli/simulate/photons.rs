@@ -48,7 +48,6 @@ fn refuse_options_of_lines(options: &SimulateOptions, with: &str) -> CliResult {
     }
 }
 
-/// Simulates and writes.
 pub fn run(options: &SimulateOptions, scanner: &Scanner) -> CliResult {
     refuse_options_of_lines(options, "--model montecarlo")?;
     let phantom = phantom::by_name(&options.phantom, &scanner.geometry)?;

@@ -5,7 +5,6 @@ use super::options::{Detectors, SimulateOptions};
 use super::{epri, list, petric, photons, scan};
 use crate::cli::shared::error::{CliError, CliResult};
 
-/// Simulates and writes.
 pub fn run(options: &SimulateOptions) -> CliResult {
     options.talk.apply();
     if let Some(folder) = &options.petric {

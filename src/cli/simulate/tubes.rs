@@ -78,7 +78,6 @@ pub struct TubesOptions {
     talk: TalkOptions,
 }
 
-/// Simulates and writes.
 pub fn run(options: &TubesOptions) -> CliResult {
     options.talk.apply();
     Files::new().write("-o", [&options.output]).check()?;

@@ -5,49 +5,37 @@ use std::ops::Range;
 use super::{Misfit, OperatorLimit, Subset};
 use crate::algebra::{Backend, BackendError, Data, Image};
 use crate::coded::coded;
+use crate::named::named;
 use crate::task::{Stopped, Task};
 
-/// Accumulation of a backprojection when several threads meet in a voxel.
-///
-/// A menu shows the variants in this order; the command line and files have their names.
-///
-/// ```
-/// use tomoscope_engine::operator::Accumulation;
-///
-/// let accumulation: Accumulation = "non-atomic".parse()?;
-/// assert_eq!(accumulation, Accumulation::NonAtomic);
-/// assert!("fast".parse::<Accumulation>().is_err());
-/// # Ok::<(), String>(())
-/// ```
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_accumulation)]
-pub enum Accumulation {
-    /// Every addition arrives, in any order: results differ in the last digits from run to run.
-    Atomic,
-    /// Load, add, store without protection: additions are lost when threads meet (the race of Belzunce et al. 2012,
-    /// section 2.4). Not for diagnosis.
-    NonAtomic,
-    /// Every addition arrives in a fixed order: the same bits on every run and for any number of threads.
-    Deterministic,
-    /// A second order of the system matrix, in which each function gathers its sum (Cabello et al. 2012, section 3.1).
-    Reload,
-    /// Lines in random order, atomic additions in the two central slices and others without protection (ibid.): it races a
-    /// little.
-    RandomCentralAtomic,
+named! {
+    "an accumulation";
+    /// Accumulation of a backprojection when several threads meet in a voxel.
+    ///
+    /// A menu shows the variants in this order; the command line and files have their names.
+    ///
+    /// ```
+    /// use tomoscope_engine::operator::Accumulation;
+    ///
+    /// let accumulation: Accumulation = "non-atomic".parse()?;
+    /// assert_eq!(accumulation, Accumulation::NonAtomic);
+    /// assert!("fast".parse::<Accumulation>().is_err());
+    /// # Ok::<(), String>(())
+    /// ```
+    pub enum Accumulation {
+        /// Every addition arrives, in any order: results differ in the last digits from run to run.
+        Atomic,
+        /// Load, add, store without protection: additions are lost when threads meet (the race of Belzunce et al. 2012,
+        /// section 2.4). Not for diagnosis.
+        NonAtomic,
+        /// Every addition arrives in a fixed order: the same bits on every run and for any number of threads.
+        Deterministic,
+        /// A second order of the system matrix, in which each function gathers its sum (Cabello et al. 2012, section 3.1).
+        Reload,
+        /// Lines in random order, atomic additions in the two central slices and others without protection (ibid.): it races a
+        /// little.
+        RandomCentralAtomic,
+    }
 }
 
 impl Accumulation {
@@ -67,17 +55,6 @@ impl Accumulation {
     pub fn has_race(self) -> bool {
         matches!(self, Accumulation::NonAtomic | Accumulation::RandomCentralAtomic)
     }
-
-    /// Returns its name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
-fn not_an_accumulation(text: &str) -> String {
-    format!(
-        "unknown accumulation '{text}'; use atomic, non-atomic, deterministic, or with a system matrix reload or random-central-atomic"
-    )
 }
 
 /// Reason why an operator could not be applied.

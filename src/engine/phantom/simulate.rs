@@ -12,23 +12,22 @@ use super::trace::{Scratch, Tracer};
 use crate::coded::coded;
 use crate::data::{Counts, CountsError, Michelogram, MichelogramError, Study, TofBins};
 use crate::geometry::{Grid, GridError};
+use crate::named::named;
 use crate::random;
 use crate::scanner::{DetectorsError, ScanGeometry, ScanGeometryError};
 use crate::task::{Stopped, Task};
 
-/// Noise of each bin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString)]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_noise)]
-pub enum Noise {
-    /// The expected counts themselves.
-    None,
-    /// A Poisson-distributed number of that mean.
-    #[default]
-    Poisson,
-}
-
-fn not_a_noise(text: &str) -> String {
-    format!("unknown noise '{text}'; use none or poisson")
+named! {
+    "a kind of noise";
+    /// Noise of each bin.
+    #[derive(Default)]
+    pub enum Noise {
+        /// The expected counts themselves.
+        None,
+        /// A Poisson-distributed number of that mean.
+        #[default]
+        Poisson,
+    }
 }
 
 /// Settings of the scan of a phantom.

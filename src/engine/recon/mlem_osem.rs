@@ -21,35 +21,21 @@ use super::{
 };
 use crate::algebra::{BackendError, Data, Image, ImageSpace, PendingVolume};
 use crate::data::{Counts, RoiMask, RoiSums, Volume};
+use crate::named::named;
 use crate::operator::{Accumulation, OperatorError};
 use crate::task::Task;
 
-/// Order in which the subsets of an iteration are used.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    serde::Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_order)]
-pub enum SubsetOrder {
-    /// Each next subset as far as possible in angle from those just used.
-    #[default]
-    Spaced,
-    /// 0, 1, 2, …
-    Sequential,
-}
-
-fn not_an_order(text: &str) -> String {
-    format!("'{text}' is not an order of subsets; use spaced or sequential")
+named! {
+    "an order of subsets";
+    /// Order in which the subsets of an iteration are used.
+    #[derive(Default)]
+    pub enum SubsetOrder {
+        /// Each next subset as far as possible in angle from those just used.
+        #[default]
+        Spaced,
+        /// 0, 1, 2, …
+        Sequential,
+    }
 }
 
 impl SubsetOrder {

@@ -1,7 +1,7 @@
 //! The transform of the spectrum of the probe, which continuous-wave projections are convolved with.
 
+use crate::fft::Complex;
 use rayon::prelude::*;
-use rustfft::num_complex::Complex;
 
 use super::{DataProblem, ReconError, ReferenceProblem};
 use crate::data::{ReferenceSpectrum, Sweep};

@@ -18,27 +18,23 @@ use crate::task::Task;
 /// Longest wait for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct ArrivalBench {
     /// Voxels along each axis.
     pub size: usize,
     /// Projections per second.
     pub per_sec: f64,
-    /// Where the image is reconstructed.
     pub device: DeviceChoice,
 }
 
 /// Measurements of one image size.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArrivalRow {
-    /// Device in words.
     pub device: String,
     /// Voxels along each axis.
     pub size: usize,
     /// Projections per second.
     pub per_sec: f64,
-    /// Number of projections.
     pub num_projections: usize,
     /// Seconds from the arrival of a projection to its image at the viewer: median.
     pub median_s: f64,

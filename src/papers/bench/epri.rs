@@ -35,7 +35,6 @@ const MAX_PLAIN_SECS: f64 = 100.0;
 /// Most measurements of a row.
 const MAX_RUNS: usize = 25;
 
-/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct EpriBench {
     /// Voxels along each axis of the object, one after the other.
@@ -46,7 +45,6 @@ pub struct EpriBench {
     pub threads: Vec<usize>,
     /// Also measure the fast program with the other vector instructions of this processor.
     pub all_simd: bool,
-    /// GPUs to measure too.
     pub gpus: Vec<BenchGpu>,
     /// Maximum duration of the measurements of a row, seconds; there is at least one.
     pub row_secs: f64,
@@ -79,20 +77,15 @@ pub enum Directions {
 /// Measurements of a program.
 #[derive(Clone, Debug, Serialize)]
 pub struct EpriRow {
-    /// Where it computes.
     pub device: BenchDevice,
     /// `plain`, `single-stage` with its instructions, `multi-stage`, or `the paper's kernel` on CUDA.
     pub program: String,
-    /// The kind of that program.
     #[serde(skip)]
     pub kind: ProgramKind,
-    /// Which angle between the directions is equal.
     pub directions: Directions,
     /// Voxels along each axis.
     pub size: usize,
-    /// Number of projections.
     pub num_projections: usize,
-    /// Threads.
     pub threads: usize,
     /// Seconds for the backprojection of all, to a volume `[z, y, x]`: median.
     pub median_s: f64,
@@ -100,7 +93,6 @@ pub struct EpriRow {
     pub spread_s: f64,
     /// Seconds of the kernels alone by the clock of the GPU, median; where it has one and the image stays there.
     pub kernel_s: Option<f64>,
-    /// Number of measurements.
     pub num_runs: usize,
     /// Voxels times projections per second, also for two stages, which do fewer updates than that.
     pub updates_per_s: f64,
@@ -297,7 +289,6 @@ impl<F: FnMut(&EpriRow) + Send> Table<'_, F> {
         Ok(image)
     }
 
-    /// Returns the times of several runs.
     fn times(&self, mut run: impl FnMut(&Data) -> Result<(), OperatorError>) -> Result<Vec<f64>, OperatorError> {
         let mut secs = Vec::new();
         let begin = Instant::now();

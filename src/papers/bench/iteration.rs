@@ -18,15 +18,10 @@ use crate::task::Task;
 /// Measurements of a projector with an accumulation.
 #[derive(Clone, Debug, Serialize)]
 pub struct IterationRow {
-    /// Device in words.
     pub device: String,
-    /// Projector.
     pub projector: String,
-    /// Accumulation.
     pub accumulation: String,
-    /// Resolution model.
     pub psf: Option<Psf>,
-    /// Bins of the time of flight.
     pub tof: Option<TofBins>,
     /// Seconds of a whole iteration: median.
     pub median_s: f64,

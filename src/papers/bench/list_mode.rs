@@ -27,14 +27,10 @@ const EVENTS_PER_STREAM: usize = 1 << 16;
 /// The bins of d are this part of its full width at half maximum.
 const BIN_PER_FWHM: f64 = 0.25;
 
-/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct ListModeBench {
-    /// The scanner.
     pub detectors: Arc<Detectors>,
-    /// The image.
     pub grid: Grid,
-    /// Radius of the field of view, mm.
     pub fov_radius_mm: f64,
     /// Events to draw: pairs that meet the field of view, all as likely.
     pub num_events: usize,
@@ -42,16 +38,13 @@ pub struct ListModeBench {
     pub tof_ps: f64,
     /// Numbers of threads to try on the CPU; none = no CPU.
     pub threads: Vec<usize>,
-    /// GPUs to measure too.
     pub gpus: Vec<BenchGpu>,
-    /// Accumulations of the backprojection.
     pub accumulations: Vec<Accumulation>,
     /// Measure for about this long in all, seconds.
     pub budget_secs: f64,
 }
 
 impl ListModeBench {
-    /// Returns the measurement of the time of flight.
     pub(super) fn tof(&self) -> TofMeasurement {
         TofMeasurement { fwhm_mm: tof_mm(self.tof_ps), window_mm: [-1e3, 1e3], edges_mm: Vec::new(), ..TofMeasurement::default() }
     }
@@ -60,17 +53,13 @@ impl ListModeBench {
 /// Measurements of one order of the events.
 #[derive(Clone, Debug, Serialize)]
 pub struct ListModeRow {
-    /// Where it computes.
     pub device: BenchDevice,
     /// `per-lor`: the code of michelograms; or `events`.
     pub code: &'static str,
     /// `as-written`, a random order, or `by-line`.
     pub order: &'static str,
-    /// True if time of flight is used.
     pub tof: bool,
-    /// Threads on the CPU.
     pub threads: usize,
-    /// Accumulation of the backprojection.
     pub accumulation: Accumulation,
     /// Seconds to make the operator, which sorts the events; without the copy to a device.
     pub setup_s: f64,

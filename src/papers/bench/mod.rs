@@ -48,7 +48,6 @@ fn timed<B: Backend>(
     Ok(secs)
 }
 
-/// Timed full iterations.
 struct TimedIterations {
     median_s: f64,
     spread_s: f64,
@@ -93,9 +92,7 @@ fn without_cuda() -> Problem {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum BenchDevice {
-    /// The processor.
     Cpu,
-    /// A CUDA device.
     Cuda,
     /// A GPU through wgpu.
     Gpu,
@@ -104,7 +101,6 @@ pub enum BenchDevice {
 /// A GPU to measure, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BenchGpu {
-    /// A CUDA device.
     Cuda(usize),
     /// A GPU through wgpu.
     WebGpu(usize),
@@ -122,7 +118,6 @@ impl From<BenchGpu> for DeviceChoice {
 /// The result of a benchmark as JSON.
 #[derive(Debug, Serialize)]
 pub struct BenchReport<R> {
-    /// The device in words.
     pub device: String,
     /// One entry for each measurement.
     pub rows: Vec<R>,

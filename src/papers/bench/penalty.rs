@@ -20,7 +20,6 @@ use crate::webgpu::{self, WebGpuBackend};
 /// Epochs in which SVRG makes its preconditioner.
 const FIRST_EPOCHS: usize = 4;
 
-/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct PenaltyBench {
     /// Grid, field of view and projector of the runs.
@@ -38,11 +37,9 @@ pub struct PenaltyBench {
 /// Measurements of a part of the work.
 #[derive(Clone, Debug, Serialize)]
 pub struct PenaltyRow {
-    /// Where it computes.
     pub device: BenchDevice,
     /// `mlem-iteration`, `rdp-gradient`, `osem-epoch` or `svrg-epoch`.
     pub work: &'static str,
-    /// Number of subsets.
     pub num_subsets: usize,
     /// Seconds: median. Of SVRG: the mean of two epochs; one begins with a pass through all data.
     pub median_s: f64,

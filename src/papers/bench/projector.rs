@@ -31,24 +31,18 @@ const COUNTED_VIEW_STEP: usize = 70;
 #[cfg(feature = "cuda")]
 const BLOCK_SIZES: [u32; 5] = [64, 128, 256, 512, 1024];
 
-/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct ProjectorBench {
-    /// The scan.
     pub geometry: Arc<ScanGeometry>,
-    /// The image.
     pub grid: Grid,
-    /// Radius of the field of view, mm.
     pub fov_radius_mm: f64,
     /// Numbers of threads to try on the CPU; none = no CPU.
     pub threads: Vec<usize>,
-    /// GPUs to measure too.
     pub gpus: Vec<BenchGpu>,
     /// True to measure the projector per LOR, the baseline of the ratios.
     pub per_lor: bool,
     /// True to measure the fast projector.
     pub axial_runs: bool,
-    /// Accumulations of the backprojection.
     pub accumulations: Vec<Accumulation>,
     /// Instruction levels of the fast projector on the CPU to try.
     pub simd: Vec<Simd>,
@@ -56,7 +50,6 @@ pub struct ProjectorBench {
     pub budget_secs: f64,
 }
 
-/// A direction of a projector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -70,11 +63,9 @@ pub enum Direction {
 /// Measurements of a projector in one direction.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProjectorRow {
-    /// Where it computes.
     pub device: BenchDevice,
     /// `per-lor`, `bin-driven` with the order of its bins, or `axial-runs`; with its instructions on the CPU.
     pub projector: String,
-    /// Forward projection or backprojection.
     pub direction: Direction,
     /// Accumulation, for the backprojection.
     pub accumulation: Option<Accumulation>,
@@ -84,7 +75,6 @@ pub struct ProjectorRow {
     pub median_s: f64,
     /// Half of the interquartile range.
     pub spread_s: f64,
-    /// Lines of response per second.
     pub lors_per_s: f64,
     /// Visits of a voxel by a line per second. The number of visits is that of a walk along every line, for any projector.
     pub voxel_visits_per_s: f64,

@@ -13,16 +13,13 @@ use crate::operator::Accumulation;
 use crate::plan::{AlgorithmChoice, DeviceChoice, Job, Rays, ReplicateSettings, RunSettings, prepare};
 use crate::task::Task;
 
-/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct ReplicatesBench {
     /// Scanner, image and events.
     pub list: ListModeBench,
     /// The GPU; `None` = the CPU.
     pub gpu: Option<BenchGpu>,
-    /// Number of replicates.
     pub num_replicates: usize,
-    /// Numbers of subsets.
     pub num_subsets: Vec<usize>,
     /// Timed iterations.
     pub num_iterations: usize,
@@ -31,15 +28,11 @@ pub struct ReplicatesBench {
 /// Measurements of one way to carry replicates.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplicatesRow {
-    /// Where it computes.
     pub device: BenchDevice,
     /// `none`, `each-on-its-own` or `at-once`.
     pub replicates: &'static str,
-    /// Their number.
     pub num_replicates: usize,
-    /// Number of subsets.
     pub num_subsets: usize,
-    /// Accumulation of the backprojection.
     pub accumulation: Accumulation,
     /// Seconds of an iteration: median.
     pub median_s: f64,

@@ -18,18 +18,13 @@ use crate::task::Task;
 /// Widths of the tubes across their lines, in samples. The time does not depend on them.
 const WIDTH: f64 = 1.2;
 
-/// Settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct TubesBench {
-    /// The scan.
     pub geometry: Arc<ScanGeometry>,
-    /// Device.
     pub device: DeviceChoice,
     /// Threads on the CPU; `None` = all.
     pub num_threads: Option<usize>,
-    /// Subsets of an iteration.
     pub num_subsets: usize,
-    /// Accumulation of the backprojection.
     pub accumulation: Accumulation,
     /// Iterations that are timed, after one that is not.
     pub num_iterations: usize,
@@ -38,11 +33,8 @@ pub struct TubesBench {
 /// Measurements of one device and number of subsets.
 #[derive(Clone, Debug, Serialize)]
 pub struct TubesRow {
-    /// Device in words.
     pub device: String,
-    /// Subsets of an iteration.
     pub num_subsets: usize,
-    /// Accumulation of the backprojection.
     pub accumulation: Accumulation,
     /// Seconds of a whole iteration: median.
     pub median_s: f64,

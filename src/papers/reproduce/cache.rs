@@ -4,7 +4,6 @@ use std::cell::RefCell;
 
 use super::ReproduceError;
 
-/// Values by their keys.
 pub(super) struct Cache<K, V>(RefCell<Vec<(K, V)>>);
 
 impl<K, V> Default for Cache<K, V> {

@@ -10,7 +10,6 @@ use crate::session::{num_cores, thread_pool};
 /// Granularity of the allocation of registers to a thread.
 const REGISTER_PIECE: u32 = 8;
 
-/// A device and its limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Limits {
     pub name: String,
@@ -69,7 +68,6 @@ impl Gpu {
     }
 }
 
-/// Returns name and limits of a device.
 pub(super) fn limits(device: DeviceChoice) -> Limits {
     match device {
         DeviceChoice::Cuda(number) => gpu(number),
@@ -111,7 +109,6 @@ pub(super) fn title(device: DeviceChoice) -> String {
     if let DeviceChoice::Cuda(number) = device { format!("cuda:{number}") } else { "CPU".into() }
 }
 
-/// Returns the key of the measurement of a device's limits.
 pub(super) fn limits_key(device: DeviceChoice) -> String {
     format!("limits.{device:?}").to_lowercase().replace(['(', ')'], "")
 }

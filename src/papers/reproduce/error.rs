@@ -12,13 +12,11 @@ use crate::phantom::{PhantomError, SimulationError};
 use crate::plan::{PhotonScanError, SetupError, StudyError};
 use crate::recon::{ReconError, StitchError};
 
-/// An error of a reproduction.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
     /// A reconstruction failed to start.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// A reconstruction failed.
     #[error(transparent)]
     Recon(#[from] ReconError),
     /// The simulation of a scan failed.
@@ -30,7 +28,6 @@ pub enum ReproduceError {
     /// Unknown phantom.
     #[error(transparent)]
     Phantom(#[from] PhantomError),
-    /// Invalid image grid.
     #[error(transparent)]
     Grid(#[from] GridError),
     /// Reading or writing an image failed.
@@ -39,11 +36,9 @@ pub enum ReproduceError {
     /// Reading or writing in the folder failed.
     #[error("{}: not {doing}: {reason}", path.display())]
     File {
-        /// The file or folder.
         path: PathBuf,
         /// `written`, `read`, `made`.
         doing: &'static str,
-        /// Reason.
         reason: String,
     },
     /// The folder contains measurements of another plan.

@@ -43,7 +43,6 @@ impl Folder {
         Ok(this)
     }
 
-    /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

@@ -16,7 +16,6 @@ use crate::data::Volume;
 use crate::plan::DeviceChoice;
 use crate::report::{Tables, Value};
 
-/// Name, source and subject of a paper.
 #[derive(Clone, Copy, Debug)]
 pub struct PaperInfo {
     /// Name on the command line and of files.
@@ -47,7 +46,6 @@ pub struct Settings {
 /// Name of a stage, and its measurements in order.
 pub(super) type Stage<P> = (&'static str, fn(&Context<P>) -> Vec<<P as Paper>::Work>);
 
-/// A measurement of a paper.
 pub(super) trait Measurement<P: Paper> {
     /// Returns the key in the folder and the title in messages.
     fn names(&self) -> (String, String);
@@ -55,13 +53,11 @@ pub(super) trait Measurement<P: Paper> {
     /// Makes and stores it; returns a remark for the message.
     fn make(&self, context: &Context<P>) -> Result<&'static str, ReproduceError>;
 
-    /// Returns the key in the folder.
     fn key(&self) -> String {
         self.names().0
     }
 }
 
-/// A paper that can be reproduced.
 pub(super) trait Paper: Copy + Sync + 'static {
     /// Options that no other paper has.
     type Options: Args;
@@ -75,7 +71,6 @@ pub(super) trait Paper: Copy + Sync + 'static {
     /// The stages, in the order in which they run.
     const STAGES: &'static [Stage<Self>];
 
-    /// Returns name, source and subject.
     fn info(self) -> PaperInfo;
 
     /// Returns the plan of the paper, or a quick one.
@@ -203,7 +198,6 @@ pub type Job = Box<dyn FnOnce(&Settings, &mut dyn FnMut(&str)) -> Result<String,
 
 /// A paper of the list.
 pub trait AnyPaper: Sync {
-    /// Returns name, source and subject.
     fn info(&self) -> PaperInfo;
 
     /// Returns the names of its stages, in the order in which they run.

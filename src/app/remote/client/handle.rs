@@ -20,13 +20,10 @@ const MAX_FETCHED: usize = 4;
 /// Interval at which a wait checks for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// State of the connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ConnectionState {
-    /// The connection is being established.
     #[default]
     Connecting,
-    /// The connection is established.
     Connected,
     /// The connection was lost, and is retried automatically.
     Lost {
@@ -61,7 +58,6 @@ pub enum Input {
     Request(Request),
     /// Message that is sent only while connected.
     Send(ToServer),
-    /// Request for a new connection.
     Reconnect,
     /// Message through the connection of this number.
     Received(u64, Received<ToClient>),
@@ -113,7 +109,6 @@ impl<T> Questions<T> {
     }
 }
 
-/// Shared state.
 #[derive(Default)]
 pub struct State {
     pub host: String,
@@ -138,7 +133,6 @@ impl Shared {
 }
 
 impl State {
-    /// Stores a requested iterate.
     pub fn add_fetched(&mut self, image: StoredIterate) {
         self.fetching.take_if(|fetching| *fetching == (image.id.run, image.id.subiteration));
         self.fetched.push_back(image);
@@ -183,7 +177,6 @@ impl Remote {
         self.shared.lock().host.clone()
     }
 
-    /// Returns the state of the connection.
     pub fn connection(&self) -> ConnectionState {
         self.shared.lock().connection.clone()
     }
@@ -267,7 +260,6 @@ impl Remote {
         }
     }
 
-    /// Retries a lost connection.
     pub fn reconnect(&self) {
         self.send(Input::Reconnect);
     }

@@ -32,7 +32,6 @@ use crate::task::Task;
 /// Time by which the data of an image may delay the wake-up of the window, so that one displayed frame shows them together.
 const TOGETHER: Duration = Duration::from_millis(250);
 
-/// Interval of pings.
 const PING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Maximum time without a message from the server.
@@ -123,7 +122,6 @@ pub(super) struct Client {
     programs: Vec<Program>,
     /// Number of consecutive failed attempts to connect.
     num_attempts: usize,
-    /// Time of the next attempt.
     retry_at: Option<Instant>,
     /// Name of the session on the server, after its first message.
     session: Option<String>,
@@ -138,7 +136,6 @@ pub(super) struct Client {
     /// Number and time of the last ping.
     ping: (u64, Instant),
     received_at: Instant,
-    /// Time at which the window is woken.
     wake_at: Option<Instant>,
     /// True after the end of the session on the server.
     is_over: bool,
@@ -206,7 +203,6 @@ impl Client {
         self.quit();
     }
 
-    /// Handles an input.
     fn handle(&mut self, input: Input) -> Result<(), RemoteError> {
         match input {
             Input::Message(message) => self.forward(message),
@@ -265,7 +261,6 @@ impl Client {
         send(self.output(), &ToServer::Ping(self.ping.0))
     }
 
-    /// Begins a connection.
     fn begin_connection(&mut self) {
         (self.retry_at, self.connection_number) = (None, self.connection_number + 1);
         let number = self.connection_number;

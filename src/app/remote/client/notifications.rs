@@ -75,7 +75,6 @@ impl Client {
         Ok(())
     }
 
-    /// Returns the job of a run.
     fn job(&self, run: RunId) -> Result<&Job, RemoteError> {
         let job = self.jobs.get(&run).map(|(job, _)| job);
         job.ok_or_else(|| RemoteError::invalid(format!("a message about run {run}, which was not requested")))

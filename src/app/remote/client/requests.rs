@@ -61,7 +61,6 @@ impl Client {
         remote_settings(job).map_err(|reason| format!("run {run} on {} failed: {reason}", state.host))
     }
 
-    /// Forwards a query.
     pub(super) fn forward_query(&mut self, query: Query) -> Result<(), RemoteError> {
         let mut image = Vec::new();
         let request = match query {
@@ -86,7 +85,6 @@ impl Client {
         self.request(Request::Side(request), &image)
     }
 
-    /// Forwards a change of the history.
     pub(super) fn forward_change(&mut self, change: HistoryChange) -> Result<(), RemoteError> {
         let request = match change {
             HistoryChange::Retain(run) => SideRequest::Retain(run),

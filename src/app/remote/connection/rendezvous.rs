@@ -40,7 +40,6 @@ impl Rendezvous {
         Self { name, path }
     }
 
-    /// Returns the session's name.
     pub fn name(&self) -> &str {
         &self.name
     }

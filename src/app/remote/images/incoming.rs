@@ -10,7 +10,6 @@ use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::messages::{ImageHead, PieceHead, PieceOf};
 use crate::session::{FrameSender, IterateUpdate, RunId};
 
-/// State of the incoming images.
 #[derive(Default)]
 pub struct IncomingImages {
     /// Run and last whole image.

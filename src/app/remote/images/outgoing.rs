@@ -59,7 +59,6 @@ impl Values {
     }
 }
 
-/// State of the outgoing images.
 #[derive(Default)]
 pub struct OutgoingImages {
     slices_at: [usize; 3],
@@ -105,7 +104,6 @@ impl OutgoingImages {
         self.slices_at = at;
     }
 
-    /// Adds a requested stored iterate.
     pub fn request(&mut self, image: StoredIterate) {
         self.requested.push_back(image);
         if self.requested.len() > MAX_REQUESTED {

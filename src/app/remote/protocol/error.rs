@@ -57,7 +57,6 @@ pub enum RemoteError {
 coded!(RemoteError = "remote");
 
 impl RemoteError {
-    /// Returns the error of an invalid message.
     pub fn invalid(reason: impl ToString) -> Self {
         RemoteError::Invalid(reason.to_string())
     }

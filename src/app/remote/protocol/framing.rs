@@ -8,7 +8,6 @@ use serde::de::DeserializeOwned;
 
 use super::error::{MAX_MESSAGE, NAME, RemoteError};
 
-/// Version of the protocol.
 const VERSION: u32 = 12;
 
 /// Maximum length of the first line, bytes.

@@ -14,7 +14,6 @@ use crate::session::{Control, Event, PeakLine, RoiSet, RunId};
 /// Maximum length of regions as text, bytes: the voxels of isocontours can be long.
 const MAX_ROI_BYTES: usize = 16 << 20;
 
-/// Message to the server.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToServer {
     /// First message: name of the session to resume, if any, and number of its notifications that have arrived.
@@ -91,7 +90,6 @@ pub struct RecoveryRequest {
     pub rois: Rois,
 }
 
-/// Message to the client.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToClient {
     /// First message: name of the session, name of the host, and number of requests that have arrived.
@@ -130,7 +128,6 @@ pub enum Notification {
     Oxygen(RunId, Box<OxygenMessage>),
 }
 
-/// Header of a piece of an image.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PieceHead {
     pub image: ImageHead,

@@ -22,7 +22,6 @@ use crate::scanner::{Crystal, Detectors, ScanGeometry};
 /// Number of a study that the window requested; each is larger than those before.
 pub type StudyId = u64;
 
-/// Maximum number of threads of a run.
 const MAX_THREADS: usize = 4096;
 
 /// Maximum number of rays per LOR, as on the command line.
@@ -154,7 +153,6 @@ pub struct StudyMetadata {
     files: StudyFiles,
 }
 
-/// Metadata of the data of a study.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum DataMetadata {
     /// Projection data: presence of factors and background, total, the bound on subsets, duration (s) and share of the scan, and the
@@ -175,7 +173,6 @@ enum DataMetadata {
     Oximetry(Box<OxygenSeries>),
 }
 
-/// Metadata of the attenuation of list-mode data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum AttenuationMetadata {
     Untold,
@@ -184,7 +181,6 @@ enum AttenuationMetadata {
     Maps(Vec<(PathBuf, Option<CtConversion>)>),
 }
 
-/// Metadata of list-mode data.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ListModeMetadata {
     format: String,
@@ -207,7 +203,6 @@ struct ListModeMetadata {
 /// Study whose counts and events are on the server ([`Michelogram::elsewhere`], [`EventList::elsewhere`]).
 #[derive(Debug)]
 pub struct RemoteStudy {
-    /// Study.
     pub study: Study<Data>,
     /// Files that it was read from, by their paths on the server.
     pub files: StudyFiles,
@@ -254,12 +249,10 @@ impl StudyMetadata {
         self
     }
 
-    /// Returns the metadata with the number of the study.
     pub fn with_id(self, id: StudyId) -> Self {
         Self { id, ..self }
     }
 
-    /// Returns the number of the study.
     pub fn id(&self) -> StudyId {
         self.id
     }

@@ -41,19 +41,16 @@ pub type ReadOutcome = Result<(Study<Data>, StudyFiles), String>;
 /// Function that reads the study of some files.
 pub type Opener = Arc<dyn Fn(&StudyFiles, &Task) -> ReadOutcome + Send + Sync>;
 
-/// Options of a server.
 pub struct ServeOptions {
     /// Waiting time without a connection.
     pub linger: Duration,
     /// Returns the channel that ends the server; called after the start.
     pub stop: fn() -> Receiver<()>,
-    /// Reads studies.
     pub open: Opener,
 }
 
 /// Message to the server's loop.
 pub(super) enum Input {
-    /// New connection.
     Connection(Hello),
     /// Message through the connection of this number.
     Received(u64, Received<ToServer>),
@@ -148,7 +145,6 @@ pub(super) struct ServerSession {
     connection_number: u64,
     /// Channel to the connection's writing thread, while there is a connection.
     output: Option<Output>,
-    /// Time at which the connection was lost.
     disconnected_at: Option<Instant>,
     is_over: bool,
     requests: Inbox,

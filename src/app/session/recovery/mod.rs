@@ -17,7 +17,6 @@ pub struct RecoveryQuery {
     pub activity_ratio: Option<f64>,
     /// Regions: circles of the template are measured where they lie. Their edit numbers the query.
     pub rois: RoiSet,
-    /// True if peaks are measured.
     pub with_peak: bool,
 }
 

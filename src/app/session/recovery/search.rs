@@ -16,12 +16,10 @@ pub struct RecoverySearch {
 }
 
 impl RecoverySearch {
-    /// Returns a search without measured settings.
     pub fn new(query: RecoveryQuery) -> Self {
         Self { query, measured: HashSet::new(), regions: None }
     }
 
-    /// Returns the number of the query.
     pub fn number(&self) -> u64 {
         self.query.rois.branch
     }

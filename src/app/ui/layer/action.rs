@@ -22,14 +22,10 @@ pub enum LayerAction {
     FitLines(LineSettings),
     /// Shows the image of a radical of the run, numbered from 0, with this opacity over that of the first.
     ShowRadical {
-        /// Number.
         index: usize,
-        /// Opacity.
         opacity: f32,
     },
-    /// Gives up reading it.
     CancelLoading,
-    /// Removes it.
     Remove,
     /// Draws an image of another patient or frame of reference.
     Confirm,
@@ -37,6 +33,5 @@ pub enum LayerAction {
     Display(Box<Display>),
     /// Moves and rotates it.
     Register(Registration),
-    /// Returns to the registration before the last change.
     UndoRegistration,
 }

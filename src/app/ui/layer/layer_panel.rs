@@ -15,13 +15,11 @@ use crate::ui::widgets::window_presets::window_presets;
 /// Second images that need no file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OwnLayers {
-    /// True if the study has an attenuation map.
     pub has_attenuation: bool,
     /// True if the run has replicates.
     pub has_deviation: bool,
 }
 
-/// Draws the panel.
 pub fn layer_ui(state: &LayerState, own: OwnLayers, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     ui.separator();
     ui.horizontal_wrapped(|ui| {

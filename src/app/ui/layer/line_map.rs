@@ -11,7 +11,6 @@ use crate::ui::widgets::colour_scale::ColourScale;
 /// Settings of the lines that are fitted to the spectra.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LineSettings {
-    /// Shape of the lines.
     pub line: Line,
     /// Limit of the mask, as a fraction of the largest peak-to-peak amplitude.
     pub mask_fraction: f64,
@@ -33,18 +32,15 @@ pub enum LineMap {
     Signal,
     /// Double integral of the line.
     Amplitude,
-    /// Width of the line.
     Width,
     /// Standard deviation of the width in each voxel.
     WidthSd,
-    /// Position of the line.
     Position,
     /// Oxygen pressure.
     Po2,
 }
 
 impl LineMap {
-    /// Returns its name on a button.
     pub fn name(self) -> &'static str {
         match self {
             LineMap::Signal => "Peak to peak",
@@ -56,7 +52,6 @@ impl LineMap {
         }
     }
 
-    /// Returns the tooltip.
     pub fn help(self) -> &'static str {
         match self {
             LineMap::Signal => "The reconstructed image: peak-to-peak amplitude of the spectrum in each voxel",
@@ -68,7 +63,6 @@ impl LineMap {
         }
     }
 
-    /// Returns the map, if there is one.
     pub fn of(self, images: &LineImages) -> Option<&Arc<Volume>> {
         match self {
             LineMap::Signal => None,
@@ -105,12 +99,10 @@ pub struct LineImages {
     pub position: Arc<Volume>,
     /// Oxygen pressure, torr, by a calibration.
     pub po2: Option<Arc<Volume>>,
-    /// Fits of all voxels.
     pub fits: Arc<LineMaps>,
 }
 
 impl LineImages {
-    /// Returns the maps of fits.
     pub fn new(fits: Arc<LineMaps>, calibration: Option<&OxygenCalibration>) -> Self {
         let map = |unit: Unit, value: &dyn Fn(&LineFit) -> f64| Arc::new(fits.map(unit, value));
         Self {

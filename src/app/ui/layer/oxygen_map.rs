@@ -28,7 +28,6 @@ pub enum OxygenMap {
 }
 
 impl OxygenMap {
-    /// Returns its name on a button.
     pub fn name(self, rate: RelaxationRate) -> &'static str {
         match self {
             OxygenMap::Signal => "Signal",
@@ -38,7 +37,6 @@ impl OxygenMap {
         }
     }
 
-    /// Returns the tooltip.
     pub fn help(self) -> &'static str {
         match self {
             OxygenMap::Signal => "The reconstructed image of one time",
@@ -48,7 +46,6 @@ impl OxygenMap {
         }
     }
 
-    /// Returns the map, if there is one.
     pub fn of(self, images: &OxygenImages) -> Option<&Arc<Volume>> {
         match self {
             OxygenMap::Signal => None,

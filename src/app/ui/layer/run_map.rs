@@ -9,7 +9,6 @@ use crate::ui::widgets::colour_scale::ColourScale;
 /// Map or image of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunMap {
-    /// Quantity of pulse oximetry.
     Oxygen(OxygenMap),
     /// Parameter of the lines in the spectra of the voxels.
     Line(LineMap),

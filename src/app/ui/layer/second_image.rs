@@ -18,7 +18,6 @@ use crate::ui::widgets::window_presets::window_presets;
 /// Manual registration: the second image is rotated about its middle, then shifted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Registration {
-    /// Shift, mm.
     pub shift_mm: Point,
     /// Rotation about x, y and z, degrees.
     pub rotation_deg: [f64; 3],
@@ -31,22 +30,18 @@ pub struct Registration {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum LayerOrder {
-    /// Above it.
     #[default]
     Above,
-    /// Below it.
     Below,
     /// From a line on that can be dragged.
     Swipe,
 }
 
 impl LayerOrder {
-    /// Returns its displayed name.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Returns the tooltip.
     pub fn help(self) -> &'static str {
         match self {
             LayerOrder::Above => "The second image is above the displayed one",
@@ -79,9 +74,7 @@ pub struct SavedLayer {
     /// Confirmed difference between both images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<String>,
-    /// Registration.
     pub registration: Registration,
-    /// Display.
     pub display: Display,
 }
 
@@ -100,7 +93,6 @@ impl SavedLayer {
 /// Largest shift, mm, and rotation, degrees.
 pub const MAX_SHIFT: f64 = 1000.0;
 
-/// Second image.
 #[derive(Clone)]
 pub struct SecondImage {
     /// Its file or folder.
@@ -115,11 +107,8 @@ pub struct SecondImage {
     pub map: Option<RunMap>,
     /// Kind, names and position, without the image.
     pub series: ImageSeries,
-    /// The image.
     pub volume: CompactVolume,
-    /// Display.
     pub display: Display,
-    /// Present registration.
     pub registration: Registration,
     /// Registrations before, the oldest first.
     pub undo: Vec<Registration>,
@@ -208,7 +197,6 @@ impl SecondImage {
         }
     }
 
-    /// Returns its state for a session.
     pub fn saved(&self) -> SavedLayer {
         let Self { path, is_attenuation, display, registration, .. } = self.clone();
         SavedLayer {
@@ -226,7 +214,6 @@ impl SecondImage {
         (self.display, self.registration) = (saved.display, saved.registration);
     }
 
-    /// Returns true if it is drawn.
     pub fn is_drawn(&self) -> bool {
         self.difference.is_none() || self.is_confirmed
     }
@@ -287,7 +274,6 @@ impl SecondImage {
     }
 }
 
-/// Returns the name of a file or folder.
 pub fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

@@ -17,7 +17,6 @@ use crate::task::BackgroundTask;
 use crate::ui::rois::roi_view::SecondNumbers;
 use crate::ui::study::loader::LoadFailure;
 
-/// Result of reading a second image.
 type Read = Result<(ImageSeries, CompactVolume, Vec<Notice>), LoadFailure>;
 
 /// Run, number of steps, and width of the filter in mm as bits.
@@ -34,7 +33,6 @@ struct Loading {
 /// Second image, or the one that is being read.
 #[derive(Default)]
 pub struct LayerState {
-    /// Second image.
     pub image: Option<SecondImage>,
     /// Number of second images so far.
     pub generation: u64,
@@ -196,7 +194,6 @@ impl LayerState {
         self.loading.as_ref().is_some_and(|loading| loading.saved.is_some())
     }
 
-    /// Returns the state of the second image for a session.
     pub fn saved(&self) -> Option<SavedLayer> {
         let coming = || self.loading.as_ref()?.saved.clone();
         self.image.as_ref().filter(|image| !image.is_of_run()).map(SecondImage::saved).or_else(coming)
@@ -230,7 +227,6 @@ impl LayerState {
         self.loading = None;
     }
 
-    /// Removes the second image.
     pub fn clear(&mut self) {
         *self = Self { generation: self.generation, ..Self::default() };
     }

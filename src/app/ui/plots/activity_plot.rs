@@ -19,13 +19,9 @@ use crate::ui::widgets::{format, theme};
 const NO_FRAMES: &str =
     "Set the frames in the settings for the next run (6x10,4x60: six of ten seconds, then four of sixty), then start it.";
 
-/// Input of the plot.
 pub struct ActivityView<'a> {
-    /// The frames.
     pub series: Option<&'a FrameSeries>,
-    /// The regions.
     pub rois: &'a [Roi],
-    /// Metadata of the list-mode data.
     pub facts: Option<&'a ListMetadata>,
     /// Calibration, Bq/mL per count/mm/s, if known.
     pub bq_per_ml: Option<f64>,
@@ -37,7 +33,6 @@ impl ActivityView<'_> {
         if self.bq_per_ml.is_some() { Unit::BqPerMl.label() } else { "counts/mm/s" }
     }
 
-    /// Describes the correction for decay.
     fn decay_words(&self) -> String {
         let isotope = self.facts.and_then(|facts| facts.isotope.clone()).unwrap_or_else(|| "the isotope".to_owned());
         match self.facts.and_then(|facts| facts.half_life_secs) {
@@ -49,7 +44,6 @@ impl ActivityView<'_> {
     }
 }
 
-/// Draws the curves.
 pub fn activity_ui(view: &ActivityView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let Some(series) = view.series else {
         ui.add(egui::Label::new(RichText::new(NO_FRAMES).weak()).wrap());

@@ -27,11 +27,8 @@ const CORRELATION_HELP: &str = "Correlation coefficient CC = Σ (a − ā)(b −
 
 const DIFFERENCE_HELP: &str = "Relative difference √(Σ (a − b)² / Σ b²) over all voxels, b being the reference's image";
 
-/// Action of the panel.
 pub enum CompareAction {
-    /// About the runs.
     Run(RunAction),
-    /// About the curve.
     Plot(PlotAction),
 }
 

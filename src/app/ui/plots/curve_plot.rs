@@ -33,7 +33,6 @@ pub struct CurvePlot<'a> {
 
 /// Plot that curves are drawn into.
 pub struct CurvesUi<'p, 'a> {
-    /// The plot.
     pub plot: &'p mut PlotUi<'a>,
     /// Curves of the run and of earlier runs.
     pub view: &'a PlotsView<'a>,
@@ -55,11 +54,9 @@ struct End {
 
 /// A curve that was drawn.
 pub struct Drawn {
-    /// Its name.
     pub name: String,
     /// True for a curve of an earlier run.
     pub is_kept: bool,
-    /// Its points.
     pub points: Vec<[f64; 2]>,
 }
 
@@ -137,7 +134,6 @@ impl<'a> CurvePlot<'a> {
         Self { hint: Some(missing), ..self }
     }
 
-    /// Draws it.
     pub fn show(self, ui: &mut Ui, actions: &mut Vec<PlotAction>, draw: impl FnOnce(&mut CurvesUi<'_, 'a>) + 'a) {
         let Self { view, axes, plot, title, hint, factor } = self;
         let colours = theme::colours(ui.visuals());
@@ -168,7 +164,6 @@ impl<'a> CurvePlot<'a> {
 }
 
 impl CurvesUi<'_, '_> {
-    /// Draws a curve.
     pub fn curve(&mut self, name: &str, points: &[[f64; 2]], colour: Color32, width: f32) {
         let points = self.scaled(points);
         self.record(name, false, &points);

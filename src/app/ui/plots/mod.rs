@@ -37,7 +37,6 @@ pub mod trajectory_plot;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum BottomTab {
-    /// The ROI table.
     #[default]
     #[strum(serialize = "Regions")]
     Rois,
@@ -65,17 +64,14 @@ pub enum BottomTab {
     Oxygen,
     /// A spectrum with its line, and the lines of the regions.
     Spectrum,
-    /// A tube of response.
     Tube,
 }
 
 impl BottomTab {
-    /// Returns the name.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Returns the tooltip.
     pub fn help(self) -> &'static str {
         match self {
             BottomTab::Rois => "Numbers of the regions of interest on the image on the screen",
@@ -106,13 +102,10 @@ impl BottomTab {
 pub struct TabsOf {
     /// True for an EPRI acquisition.
     pub is_sweep: bool,
-    /// True for acquisitions of pulse oximetry.
     pub is_oximetry: bool,
     /// True for a run with a spectrum in each voxel.
     pub has_spectra: bool,
-    /// True for list-mode data.
     pub is_list: bool,
-    /// True for a sinogram.
     pub is_sinogram: bool,
     /// True for images of another program.
     pub is_image: bool,
@@ -123,7 +116,6 @@ pub struct TabsOf {
 }
 
 impl TabsOf {
-    /// True if the study has this tab.
     pub fn has(self, tab: BottomTab) -> bool {
         match tab {
             BottomTab::Rois | BottomTab::Compare => true,

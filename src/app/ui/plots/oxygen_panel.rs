@@ -29,9 +29,7 @@ const COLUMNS: [(&str, &str); 5] = [
     ("voxels", "Voxels with an oxygen pressure"),
 ];
 
-/// Input of the tab.
 pub struct OxygenView<'a> {
-    /// Acquisitions of the study.
     pub series: &'a OxygenSeries,
     /// Number of reconstructed images.
     pub num_images: usize,
@@ -43,11 +41,8 @@ pub struct OxygenView<'a> {
     pub redraw: Option<&'a OxygenRedraw>,
     /// True if the noise is drawn again after the last image.
     pub has_redraw: bool,
-    /// Chosen map.
     pub map: OxygenMap,
-    /// Regions.
     pub rois: &'a [Roi],
-    /// Selected region.
     pub selected: Option<usize>,
 }
 
@@ -102,7 +97,6 @@ impl<'a> OxygenView<'a> {
     }
 }
 
-/// Draws the tab.
 pub fn oxygen_ui(view: &OxygenView, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     ui.horizontal_top(|ui| {
         let size = egui::vec2(FIGURES_WIDTH.min(0.7 * ui.available_width()), ui.available_height());

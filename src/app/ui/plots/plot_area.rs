@@ -43,7 +43,6 @@ fn contrast_hint(rois: &[Roi], needs_ratio: bool) -> &'static str {
 /// Margin to the right of a plot, points: room for half of the last number of its horizontal axis.
 const RIGHT_MARGIN: i8 = 10;
 
-/// Draws a plot.
 pub fn plot_ui(kind: PlotKind, view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let margin = egui::Margin { right: RIGHT_MARGIN, ..egui::Margin::ZERO };
     egui::Frame::new().inner_margin(margin).show(ui, |ui| match kind {

@@ -8,7 +8,6 @@ use crate::ui::widgets::format;
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::plot::Scale;
 
-/// Plot of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
@@ -18,7 +17,6 @@ pub enum PlotKind {
     Contrast,
     /// Log-likelihood, of a sweep the means of the regions.
     Progress,
-    /// The line profile.
     Profile,
 }
 
@@ -74,7 +72,6 @@ impl ContrastCurves {
     }
 }
 
-/// Curves of the log-likelihood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum LikelihoodCurves {
@@ -89,7 +86,6 @@ pub enum LikelihoodCurves {
     Objective,
     /// Size of its updates.
     Update,
-    /// Its step size.
     StepSize,
 }
 
@@ -150,7 +146,6 @@ impl CompareCurves {
     }
 }
 
-/// Curves of the line profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileCurves {
@@ -165,13 +160,9 @@ pub enum ProfileCurves {
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct PlotOptions {
-    /// Curves of the contrast.
     pub contrast: ContrastCurves,
-    /// Curves of the log-likelihood.
     pub likelihood: LikelihoodCurves,
-    /// Curves of the comparison with a reference.
     pub compare: CompareCurves,
-    /// Curves of the line profile.
     pub profile: ProfileCurves,
     /// Distance from the profile's start of the peak that was chosen, mm.
     #[serde(skip)]
@@ -182,16 +173,13 @@ pub struct PlotOptions {
     pub iterations: Scale,
 }
 
-/// A plot that is to be saved.
 #[derive(Clone, Debug)]
 pub struct PlotToSave {
-    /// Content.
     pub plot: report::Plot,
     /// Where it is in the window.
     pub area: PictureArea,
 }
 
-/// Action of the plots.
 #[derive(Clone, Debug)]
 pub enum PlotAction {
     /// Options after an edit.

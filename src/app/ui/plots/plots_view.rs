@@ -10,17 +10,14 @@ use crate::ui::slices::view::ViewState;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
 
-/// Input of the plots.
 pub struct PlotsView<'a> {
     /// Which curves, and how.
     pub options: &'a PlotOptions,
-    /// The curves.
     pub curves: &'a Curves,
     /// Curves of earlier runs, the newest first.
     pub kept: Vec<KeptCurves<'a>>,
     /// Iteration scheme, for the horizontal axis.
     pub course: IterationScheme,
-    /// The image's axes.
     pub axes: ImageAxes,
     /// The line profile of the image on the screen.
     pub profile: Option<&'a Profile>,
@@ -36,19 +33,15 @@ pub struct PlotsView<'a> {
     pub shown_at: Option<f64>,
     /// Noise-to-signal ratio at which the run stops, %.
     pub noise_limit: Option<f64>,
-    /// True if times are shown.
     pub show_timings: bool,
-    /// The regions.
     pub rois: &'a [Roi],
 }
 
 /// Curves of an earlier run.
 pub struct KeptCurves<'a> {
-    /// Its number.
     pub run: RunId,
     /// Settings of the run as text.
     pub title: String,
-    /// Its curves.
     pub curves: &'a Curves,
 }
 

@@ -48,15 +48,12 @@ pub fn peak_line(view: &ViewState, grid: &Grid) -> PeakLine {
     PeakLine { ends_mm: [from, to], width_mm: view.profile_width_mm }
 }
 
-/// Input of a profile.
 pub struct ProfileInput<'a> {
     /// Line and width.
     pub view: &'a ViewState,
     /// Run of the image, and a number that grows with each change of the displayed image.
     pub image: (RunId, u64),
-    /// Image.
     pub volume: &'a Arc<Volume>,
-    /// True image, if known.
     pub truth: Option<&'a Arc<Volume>>,
     /// Displayed unit.
     pub scale: ValueScale,

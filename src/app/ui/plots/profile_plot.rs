@@ -22,10 +22,8 @@ use crate::ui::widgets::theme::{Colours, TARGET_SIZE};
 const LIST_BESIDE_WIDTH: f32 = 360.0;
 const LIST_WIDTH: f32 = 140.0;
 
-/// Tooltip of the widths over the iterations.
 const WIDTHS_HELP: &str = "Full width at half maximum of the profile's peaks against the iterations, of a Gaussian plus a constant, fitted to every stored iterate. The peaks are those of the newest one";
 
-/// Tooltip of the width at a tenth.
 const FWTM_HELP: &str = "Full width at a tenth of the maximum ± its standard deviation: where the profile minus the fitted constant falls to a tenth of the fitted height. A Gaussian has 1.823 FWHM; larger values show tails. Dash: the profile does not fall to a tenth on both sides, or noise hides the crossing";
 
 /// Draws the choices of line and curves, and the plot.

@@ -5,10 +5,8 @@ use crate::data::{IsocontourRecipe, Roi};
 use crate::geometry::Point;
 use crate::ui::widgets::file_task::{FileTask, NemaStandard};
 
-/// Action on regions of interest.
 #[derive(Clone, Debug)]
 pub enum RoiAction {
-    /// Asks for the file of a task.
     Ask(FileTask),
     /// Sets whether written and sent files are anonymous.
     Anonymise(bool),
@@ -22,11 +20,9 @@ pub enum RoiAction {
     FindContour(usize, IsocontourRecipe),
     /// Replaces all regions by the template of a NEMA phantom in the displayed image.
     PlaceNema(NemaStandard),
-    /// Cancels a search for regions.
     CancelSearch,
     /// Copies the table as text to the clipboard.
     CopyTable(String),
-    /// Edits the regions or their display.
     Edit(RoiEdit),
 }
 
@@ -35,7 +31,6 @@ pub enum RoiAction {
 pub enum RoiEdit {
     /// Selects a region, or none.
     Select(Option<usize>),
-    /// Replaces a region.
     Replace(usize, Box<Roi>),
     /// Sets the typed true activity ratio of a region; an empty text removes it.
     Ratio(usize, String),
@@ -47,7 +42,6 @@ pub enum RoiEdit {
     MoveSelected(Point),
     /// Scales the selected region about its centre.
     ResizeSelected(f64),
-    /// Removes the selected region.
     DeleteSelected,
     /// Adds a copy of the selected region and selects it.
     CopySelected,
@@ -57,8 +51,6 @@ pub enum RoiEdit {
     ShowLabels(RoiLabels),
     /// Measures the unfiltered or the displayed image.
     MeasureUnfiltered(bool),
-    /// Reverts the last edit.
     Undo,
-    /// Repeats a reverted edit.
     Redo,
 }

@@ -12,7 +12,6 @@ use crate::ui::widgets::theme;
 /// Editable document of a study, small enough for a comparison and a clone in each frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// Regions of interest.
     pub rois: Vec<Roi>,
 }
 
@@ -54,7 +53,6 @@ pub enum DragHandle {
     Move,
     /// The size: corner or edge by its signs along the horizontal and vertical axis; 0: not along this axis.
     Resize(i8, i8),
-    /// The angle.
     Rotate,
     /// A corner of a polygon.
     Corner(usize),

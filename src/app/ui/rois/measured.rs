@@ -43,17 +43,13 @@ pub struct TableCache {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum RoiLabels {
-    /// No outline.
     None,
-    /// The selected outline.
     #[default]
     Selected,
-    /// All outlines.
     All,
 }
 
 impl RoiLabels {
-    /// Returns its displayed name.
     pub fn name(self) -> &'static str {
         self.into()
     }

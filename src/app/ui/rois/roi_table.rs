@@ -13,7 +13,6 @@ use crate::ui::widgets::format;
 use crate::ui::widgets::sheet::{Sheet, bar_width, width_of};
 use crate::ui::widgets::theme;
 
-/// Column of the table.
 struct NumberColumn {
     head: &'static str,
     /// Unit; `None`: that of the image.

@@ -5,9 +5,7 @@ use super::state::RoiState;
 use crate::data::{Roi, ValueScale};
 use crate::ui::widgets::image_axes::ImageAxes;
 
-/// Content of the panel.
 pub struct RoiView<'a> {
-    /// State of the regions.
     pub state: &'a RoiState,
     /// Their numbers in the displayed image.
     pub table: &'a TableCache,
@@ -16,19 +14,15 @@ pub struct RoiView<'a> {
     pub deviations: Option<(Vec<Option<f64>>, usize)>,
     /// Scale of the displayed values.
     pub scale: ValueScale,
-    /// Voxel size of the image, mm.
     pub voxel_mm: Option<[f64; 3]>,
     /// Name of the measured image, of a run with several: its radical.
     pub image: Option<String>,
-    /// True if the study contains ROIs.
     pub has_study_rois: bool,
     /// True if an iterate was measured.
     pub is_measured: bool,
     /// FWHM of the filter of the displayed image, mm.
     pub filter_mm: Option<f64>,
-    /// Axes of the image.
     pub axes: ImageAxes,
-    /// Numbers of the regions in the second image, if there is one.
     pub second: Option<&'a SecondNumbers>,
     /// True if written files are anonymous.
     pub is_anonymous: bool,
@@ -39,14 +33,12 @@ pub struct RoiView<'a> {
 pub struct SecondNumbers {
     /// Name of the second image: "CT".
     pub name: String,
-    /// Unit of its values.
     pub unit: &'static str,
     /// Mean and standard deviation of each region; `None` outside the second image.
     pub means: Vec<Option<[f64; 2]>>,
 }
 
 impl RoiView<'_> {
-    /// Returns the regions.
     pub fn rois(&self) -> &[Roi] {
         &self.state.document.rois
     }

@@ -22,7 +22,6 @@ pub enum RoiQuery {
 }
 
 impl RoiQuery {
-    /// Describes the search.
     pub fn text(&self) -> &'static str {
         match self {
             RoiQuery::Template(..) => "Finding the phantom…",

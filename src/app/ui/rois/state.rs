@@ -8,20 +8,15 @@ use super::measured::RoiLabels;
 use super::search::{RoiQuery, RoiSearch};
 use crate::data::{MaskedRois, Notice, Roi, RoiRole};
 
-/// State of the regions of interest.
 #[derive(Default)]
 pub struct RoiState {
-    /// Regions.
     pub document: Document,
-    /// History of the edits.
     pub undo: History,
-    /// Index of the selected region.
     pub selected: Option<usize>,
     /// True if the table measures the unfiltered image.
     pub measure_unfiltered: bool,
     /// Outlines with numbers.
     pub labels: RoiLabels,
-    /// Search for regions.
     pub search: RoiSearch,
     /// Regions at the last call of [`RoiState::masked`], with their masks.
     masked: MaskedRois,

@@ -9,16 +9,13 @@ use crate::recon::AscentTuning;
 use crate::session::RunId;
 use crate::ui::widgets::file_task::FileTask;
 
-/// About the reconstruction.
 #[derive(Clone, Debug)]
 pub enum RunAction {
     /// Starts with the settings of the form.
     Start,
     /// Starts with these settings and compares with the run before.
     StartWith(Box<Forms>),
-    /// Holds.
     Pause,
-    /// Goes on.
     Resume,
     /// Adds iterations to a finished run.
     Continue,
@@ -46,13 +43,11 @@ pub enum RunAction {
     Play(bool),
     /// Pins or unpins the displayed iterate. A pinned iterate stays when the history is thinned out.
     Pin(bool),
-    /// Sets the history memory limit, bytes.
     SetHistoryBytes(u64),
     /// Compares the run and those after it with these images, or with none.
     SetReference(Option<ReferenceChoice>),
     /// Keeps this run no longer.
     Dismiss(RunId),
-    /// Asks for the file of a task.
     Ask(FileTask),
     /// Sets whether written and sent files are anonymous.
     Anonymise(bool),

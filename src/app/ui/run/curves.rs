@@ -18,9 +18,7 @@ use crate::ui::widgets::theme;
 /// Curve of a ROI.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Name of the ROI.
     pub name: String,
-    /// Colour of the ROI.
     pub colour: Color32,
     /// True for the ROIs before the last edit.
     pub is_earlier: bool,
@@ -31,9 +29,7 @@ pub struct Series {
 /// Mean of a ROI with its standard deviation between replicates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeanBand {
-    /// Name of the ROI.
     pub name: String,
-    /// Colour of the ROI.
     pub colour: Color32,
     /// (iterations, mean, standard deviation).
     pub points: Vec<[f64; 3]>,
@@ -42,9 +38,7 @@ pub struct MeanBand {
 /// Contrast recovery of a ROI against noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
-    /// Name of the ROI.
     pub name: String,
-    /// Colour of the ROI.
     pub colour: Color32,
     /// (iterations, [noise-to-signal ratio, contrast recovery]), both in %, for the full iterations with both.
     pub points: Vec<(f64, [f64; 2])>,
@@ -62,7 +56,6 @@ pub struct PeakCurve {
 /// Curve with gaps: (iterations, value) of each piece.
 pub type Pieces = Vec<Vec<[f64; 2]>>;
 
-/// All curves of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {
     /// Noise-to-signal ratio of the background ROIs, %.
@@ -93,7 +86,6 @@ pub struct Curves {
     pub update: Vec<[f64; 2]>,
     /// Optimality residual of the images at anchors, %.
     pub optimality: Vec<[f64; 2]>,
-    /// Its step size.
     pub step_size: Vec<[f64; 2]>,
     /// Number of times that the step size has been halved.
     pub num_halved: Vec<[f64; 2]>,
@@ -128,7 +120,6 @@ pub struct Curves {
 }
 
 impl Curves {
-    /// Returns the curves of a run in its present state.
     pub fn of(live: &LiveRun) -> Self {
         let mut curves = Curves::default();
         // The newest branch first: points of the branch before are drawn only if the newest does not repeat them.

@@ -18,13 +18,9 @@ const SIGNED: f32 = 0.01;
 /// Image after the post-filter.
 #[derive(Debug)]
 pub struct Filtered {
-    /// Which iterate.
     pub id: IterateId,
-    /// Width of the filter, mm.
     pub fwhm_mm: f64,
-    /// The image.
     pub volume: Arc<Volume>,
-    /// Its smallest and largest value.
     pub extremes: Extremes,
     /// The same iterate as it was reconstructed.
     pub unfiltered: Arc<Volume>,
@@ -33,7 +29,6 @@ pub struct Filtered {
 /// Image that was drawn last: number of the change, and for slices ahead of it their iterate and voxel.
 type Given = (u64, Option<(IterateId, [usize; 3])>);
 
-/// The image on the screen.
 #[derive(Default)]
 pub struct DisplayedImage {
     newest: Option<IterateUpdate>,
@@ -157,7 +152,6 @@ impl DisplayedImage {
         }
     }
 
-    /// Returns the newest iterate.
     pub fn newest_id(&self) -> Option<IterateId> {
         self.newest.as_ref().map(|frame| frame.id)
     }
@@ -169,7 +163,6 @@ impl DisplayedImage {
         self.past.as_ref().map(|past| (past.id, &past.volume)).or_else(newest)
     }
 
-    /// Returns the displayed iterate.
     pub fn id(&self) -> Option<IterateId> {
         self.filtered.as_ref().map(|filtered| filtered.id).or_else(|| Some(self.chosen()?.0))
     }

@@ -20,7 +20,6 @@ use crate::session::{
 };
 use crate::task::Task;
 
-/// State of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunState {
     /// No run yet.
@@ -28,11 +27,8 @@ pub enum RunState {
     Idle,
     /// Requested; being set up.
     Starting,
-    /// Computing.
     Running,
-    /// Paused.
     Paused,
-    /// Over.
     Ended(EndReason),
     /// Aborted; a notice contains the cause.
     Failed,
@@ -49,7 +45,6 @@ impl RunState {
         matches!(self, RunState::Starting | RunState::Running | RunState::Paused)
     }
 
-    /// Returns the state as text.
     pub fn label(self) -> &'static str {
         match self {
             RunState::Idle => "not started",
@@ -103,7 +98,6 @@ pub struct LiveRun {
     pub run: RunId,
     /// Number of the run as displayed: the runs of a study count from 1.
     pub number: RunId,
-    /// State.
     pub state: RunState,
     /// Number of full iterations to reach.
     pub target: usize,
@@ -141,7 +135,6 @@ pub struct LiveRun {
     pub recovery: LiveRecovery,
     /// Marks, each with the number of complete steps at that time.
     pub marks: Vec<(usize, Mark)>,
-    /// Times of the stages.
     pub stages: StageLog,
     recent_steps: VecDeque<(usize, Duration)>,
 }
@@ -246,7 +239,6 @@ impl LiveRun {
         matches!(self.state, RunState::Starting | RunState::Running)
     }
 
-    /// Applies an event of the session.
     pub fn apply(&mut self, event: &Event) {
         if event.run != self.run {
             return;
@@ -449,7 +441,6 @@ impl LiveRun {
         self.requested_tuning.or_else(|| self.reported_tuning())
     }
 
-    /// Returns the accumulation in use.
     pub fn accumulation(&self) -> Option<Accumulation> {
         self.last.as_ref().map(|last| last.accumulation).or_else(|| self.info.as_ref().map(|info| info.accumulation))
     }

@@ -26,19 +26,15 @@ use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::place::Place;
 use crate::ui::widgets::{format, theme};
 
-/// Input of the panel.
 pub struct ReconView<'a> {
     /// Settings of the next run.
     pub forms: &'a Forms,
     /// The regions of interest, by whose numbers it may stop.
     pub rois: &'a [Roi],
-    /// The study that is reconstructed, if there is one.
     pub study: Option<&'a OpenStudy>,
     /// True if the run waits for data.
     pub is_waiting: bool,
-    /// The devices to choose from.
     pub devices: &'a [Device],
-    /// The run.
     pub live: &'a LiveRun,
     /// Settings of runs of a session that was restored.
     pub remembered: &'a [(String, Forms)],
@@ -52,7 +48,6 @@ pub struct ReconView<'a> {
     pub has_image: bool,
     /// FWHM of the post-filter, mm.
     pub post_filter_mm: f64,
-    /// True if times are shown.
     pub show_timings: bool,
     /// True if the settings for the reproduction of papers are shown.
     pub shows_research: bool,
@@ -74,7 +69,6 @@ impl ReconView<'_> {
     }
 }
 
-/// Draws the reconstruction panel.
 pub fn recon_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     // Images of another program are only shown.
     if view.study.is_some_and(|open| open.images().is_some()) {
@@ -309,7 +303,6 @@ pub fn why_not(live: &LiveRun, accumulation: Accumulation) -> Option<String> {
     Some(format!("{} with {} cannot add in the {accumulation} way, only: {}", info.device, info.projector, known.join(", ")))
 }
 
-/// Returns the tooltip of an accumulation.
 fn accumulation_help(accumulation: Accumulation) -> &'static str {
     match accumulation {
         Accumulation::Atomic => "Every addition arrives, in any order: the last digits differ from run to run (Ctrl+1)",
@@ -358,10 +351,8 @@ fn save_help() -> String {
     format!("The image on the screen as {} (Ctrl+S)", names(Content::Image, Access::Write))
 }
 
-/// Tooltip of the screenshots.
 const PICTURE_HELP: &str = "Screenshot as PNG, at twice the window's resolution. For a plot use its context menu";
 
-/// Tooltip of the films.
 const FILM_HELP: &str = "Animated PNG of the views, picture by picture";
 
 fn image_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {

@@ -28,7 +28,6 @@ impl LiveRecovery {
         self.points.drain(..excess);
     }
 
-    /// Returns the setting of an iteration with a filter.
     pub fn at(&self, iteration: usize, filter_mm: f64) -> Option<&RecoveryPoint> {
         self.points.iter().find(|point| point.iteration == iteration && point.filter_mm == filter_mm)
     }

@@ -10,10 +10,8 @@ use crate::plan::IterationScheme;
 use crate::session::{CompareWith, ReferenceId, RunId, Session, StoredIterate};
 use crate::ui::widgets::format;
 
-/// Choice of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReferenceChoice {
-    /// Run of the images.
     pub run: RunId,
     /// Number of the iterate; `None` = each image is compared with that of the same number.
     pub number: Option<usize>,
@@ -39,7 +37,6 @@ impl ReferenceChoice {
 /// Reference of the active run. The session stores its images.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// Choice of the user.
     pub choice: ReferenceChoice,
     /// Displayed number of the run.
     pub run_number: RunId,
@@ -47,11 +44,8 @@ pub struct Reference {
     pub subiteration: Option<usize>,
     /// Number and settings of the run as text.
     pub title: String,
-    /// Grid of its images.
     pub grid: Grid,
-    /// Iteration scheme of the run.
     pub course: IterationScheme,
-    /// Unit of its images.
     pub unit: Unit,
     /// True if some step lost additions.
     pub has_race: bool,
@@ -77,12 +71,10 @@ impl Reference {
         self.choice == ReferenceChoice::FILE
     }
 
-    /// Returns the run.
     pub fn run(&self) -> RunId {
         self.choice.run
     }
 
-    /// Returns its name.
     pub fn text(&self) -> String {
         if self.is_file() {
             return self.title.clone();
@@ -141,7 +133,6 @@ impl ReferenceImage {
         self.post_filter.update(&mut self.shown, filter_mm, wake);
     }
 
-    /// Returns the image.
     pub fn image(&self) -> Option<&Arc<Volume>> {
         self.shown.image()
     }

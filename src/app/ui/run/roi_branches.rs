@@ -117,7 +117,6 @@ impl RoiBranches {
         Self { branches: [(branch, first)].into(), ..Self::default() }
     }
 
-    /// Returns the newest branch.
     pub fn newest(&self) -> Option<&Branch> {
         self.newest_first().next()
     }
@@ -127,7 +126,6 @@ impl RoiBranches {
         self.revision
     }
 
-    /// Returns the branches, the newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = &Branch> {
         self.branches.values().rev()
     }

@@ -36,20 +36,15 @@ pub(super) const PLAY_TIME: Duration = Duration::from_millis(250);
 /// Environment of a run.
 #[derive(Clone, Copy)]
 pub struct RunInput<'a> {
-    /// Session that computes it.
     pub session: &'a Session,
     /// Server of the session, if it is remote.
     pub remote: Option<&'a Remote>,
-    /// Study that it reconstructs.
     pub study: &'a StudyState,
-    /// ROIs that it measures.
     pub rois: &'a MaskedRois,
 }
 
-/// Action after the begin of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterStart {
-    /// Continues.
     Continue,
     /// Does one step and pauses.
     Step,
@@ -61,15 +56,12 @@ pub enum AfterStart {
 pub enum RunRequest {
     /// Starts a run with the settings of the forms.
     Start(AfterStart),
-    /// Asks for the file of a task.
     Ask(FileTask),
     /// Sets whether written and sent files are anonymous.
     Anonymise(bool),
     /// Compares with these images, or with none.
     SetReference(Option<ReferenceChoice>),
-    /// Discards a run.
     Dismiss(RunId),
-    /// Shows a notice.
     Notify(Notice),
 }
 
@@ -84,13 +76,10 @@ pub struct RunView {
     pub forms: Forms,
     /// Settings of this run when it began.
     pub running: Option<Forms>,
-    /// Live state.
     pub live: LiveRun,
     /// Run before this one, whose image may still be displayed.
     pub(super) previous: LiveRun,
-    /// Displayed image.
     pub shown: DisplayedImage,
-    /// Palette and window of the image.
     pub colouring: ColourScale,
     /// FWHM of the post-filter, mm; 0 = none.
     pub post_filter_mm: f64,
@@ -139,7 +128,6 @@ impl RunView {
         Self { forms, post_filter_mm: self.post_filter_mm, previous, shown, sent_rules, runs_before, ..next }
     }
 
-    /// Returns the curves of the plots.
     pub fn curves(&self) -> &Curves {
         &self.curves
     }
@@ -454,13 +442,11 @@ impl RunView {
         }
     }
 
-    /// Receives an event.
     pub fn receive(&mut self, event: &Event) {
         self.live.apply(event);
         self.curves_are_old = true;
     }
 
-    /// Receives the newest image.
     pub fn receive_frame(&mut self, frame: IterateUpdate, session: &Session) {
         if let Some(before) = self.shown.set_newest(frame) {
             session.return_frame(before);

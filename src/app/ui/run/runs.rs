@@ -24,7 +24,6 @@ type ReadImage = Result<(Volume, Vec<Notice>), String>;
 /// Largest number of runs, the active one included.
 pub const MAX_RUNS: usize = 4;
 
-/// All runs of the window.
 #[derive(Default)]
 pub struct Runs {
     active: RunView,
@@ -50,12 +49,10 @@ impl Runs {
         Self { active, ..Self::default() }
     }
 
-    /// Returns the active run.
     pub fn active(&self) -> &RunView {
         &self.active
     }
 
-    /// Returns the active run for changes.
     pub fn active_mut(&mut self) -> &mut RunView {
         &mut self.active
     }
@@ -134,7 +131,6 @@ impl Runs {
         }
     }
 
-    /// Returns the reference.
     pub fn reference(&self) -> Option<&Reference> {
         self.reference.as_ref()
     }
@@ -310,7 +306,6 @@ impl Runs {
         self.all_mut().for_each(|view| view.refresh_history(session));
     }
 
-    /// Returns the run of this number.
     pub fn of_mut(&mut self, run: RunId) -> Option<&mut RunView> {
         self.all_mut().find(|view| view.live.run == run)
     }

@@ -9,11 +9,9 @@ use super::reference::ReferenceChoice;
 use crate::session::RunId;
 use crate::ui::widgets::theme;
 
-/// Tooltip of an iterate as reference.
 const REFERENCE_HELP: &str =
     "Makes this iterate the reference: every other image is compared with it. Select another reference, or none, under Compare";
 
-/// Input of the scrubber.
 pub struct ScrubberView<'a> {
     /// Full iterations that can be shown; of a sweep numbers of projections.
     pub iterations: &'a [usize],
@@ -27,7 +25,6 @@ pub struct ScrubberView<'a> {
     pub pinned: &'a BTreeSet<usize>,
     /// Number of the displayed image, if it can be stored.
     pub number: Option<usize>,
-    /// True during a playback of the iterates.
     pub is_playing: bool,
     /// Description of the displayed image.
     pub shown: &'a str,
@@ -35,7 +32,6 @@ pub struct ScrubberView<'a> {
     pub is_racy: bool,
 }
 
-/// Draws the scrubber over the stored iterates.
 pub fn scrubber_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     ui.horizontal_wrapped(|ui| {
         choice_ui(view, ui, actions);
@@ -91,7 +87,6 @@ fn play_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     }
 }
 
-/// Draws the pinned iterates.
 fn pins_ui(view: &ScrubberView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
     if let Some(number) = view.number.filter(|number| view.iterations.contains(number)) {
         let is_pinned = view.pinned.contains(&number);

@@ -16,7 +16,6 @@ use crate::ui::widgets::picture_area::PictureArea;
 /// Object of a drag in a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Drag {
-    /// Crosshair.
     Crosshair,
     /// Image.
     Pan,
@@ -26,20 +25,15 @@ pub enum Drag {
     Draw(Tool),
     /// Position, size or angle of a ROI.
     Roi(usize, DragHandle),
-    /// Line of the profile.
     Profile,
     /// Line of the oblique slice, which rotates about the crosshair.
     Oblique,
 }
 
-/// Action of the slices.
 #[derive(Clone, Debug)]
 pub enum ViewAction {
-    /// Begins a drag.
     BeginDrag {
-        /// Object of the drag.
         drag: Drag,
-        /// Plane of the slice.
         plane: RoiPlane,
         /// Start point, mm.
         at: Point,
@@ -53,22 +47,18 @@ pub enum ViewAction {
         /// Distance since the last frame in the slice, mm.
         delta_mm: Point,
     },
-    /// Ends the drag.
     EndDrag,
     /// Adds a corner to the polygon that is being drawn.
     AddCorner {
-        /// Plane of the slice.
         plane: RoiPlane,
         /// The corner, mm.
         at: Point,
     },
-    /// Closes the polygon that is being drawn.
     ClosePolygon,
     /// Selects a ROI, or none.
     SelectRoi(Option<usize>),
     /// Sets the crosshair by a click, if there is a point. The click may be the first of a double click.
     Click(Option<Point>),
-    /// Sets the crosshair.
     SetCrosshair(Point),
     /// Moves by a number of slices along an axis.
     StepSlice(usize, i64),
@@ -76,7 +66,6 @@ pub enum ViewAction {
     Zoom {
         /// Position of the point relative to the middle of the view, mm.
         off: Point,
-        /// Factor.
         factor: f64,
     },
     /// Moves the image, mm.
@@ -87,7 +76,6 @@ pub enum ViewAction {
     Edit(Box<ViewState>),
     /// Rotates the rotatable view by azimuth and elevation, degrees.
     Rotate([f64; 2]),
-    /// Sets the palette.
     SetPalette(Palette),
     /// Sets the values at the bottom and top of the palette.
     SetWindow([f32; 2]),
@@ -107,7 +95,6 @@ pub enum ViewAction {
     Reset,
     /// Sets the tool of the left button.
     SetTool(Tool),
-    /// Sets the line of the profile.
     SetProfile(ProfileLine),
     /// Sets the comparison with the reference image.
     SetBeside(CompareMode),

@@ -16,7 +16,6 @@ const TURN_HANDLE: f32 = 22.0;
 pub struct Outline {
     /// Lines of straight pieces.
     pub lines: Vec<Vec<Pos2>>,
-    /// Bounding rectangle of the lines.
     pub bounds: Rect,
     /// Where the whole is taken.
     pub middle: Pos2,

@@ -35,7 +35,6 @@ pub(super) fn common_drag(ui: &Ui, response: &Response) -> Option<Drag> {
     is_window.then_some(Drag::Window)
 }
 
-/// Handles the pointer in a slice.
 pub(super) fn slice_pointer(
     view: &SlicesView,
     slice: &SliceGeometry,

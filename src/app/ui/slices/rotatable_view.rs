@@ -9,7 +9,6 @@ use egui::{Pos2, Rect};
 use crate::data::{RoiPlane, Volume};
 use crate::geometry::{Grid, Point, dot};
 
-/// Content of the view.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
 )]
@@ -77,7 +76,6 @@ fn moved(from: Point, direction: Point, by: f64) -> Point {
 /// The view on the screen.
 #[derive(Clone, Copy, Debug)]
 pub struct TurnedGeometry {
-    /// Where it is drawn.
     pub rect: Rect,
     /// Points per mm.
     pub scale: f64,
@@ -115,7 +113,6 @@ impl TurnedGeometry {
     }
 }
 
-/// Returns the middle of the image.
 pub fn middle_of(grid: &Grid) -> Point {
     std::array::from_fn(|a| 0.5 * grid.extent_mm(a).iter().sum::<f64>())
 }

@@ -31,7 +31,6 @@ pub enum Adapter {
 }
 
 impl Adapter {
-    /// Returns the kind of an adapter.
     pub fn of(adapter: &wgpu::Adapter) -> Self {
         if is_software(adapter) { Self::Software } else { Self::Hardware }
     }
@@ -44,7 +43,6 @@ pub struct ViewSettings<'a> {
     pub volume: VolumeSlot,
     /// Interpolation, thickness, …
     pub view: &'a ViewState,
-    /// Palette and window.
     pub colouring: &'a ColourScale,
     /// Colour outside the image.
     pub outside: Color32,
@@ -54,7 +52,6 @@ pub struct ViewSettings<'a> {
 struct SlicePaint {
     /// Place among the views of the frame.
     index: usize,
-    /// Content of the view.
     view: SliceView,
     /// Size in pixels of a cached picture, drawn again only after a change; `None` = drawn in each frame.
     kept: Option<[u32; 2]>,
@@ -125,7 +122,6 @@ pub fn drawn(visible: Rect, index: usize, view: SliceView) -> egui::Shape {
 /// Budget of the picture of the rotatable view.
 #[derive(Clone, Copy)]
 pub struct Budget {
-    /// Drawing device.
     pub adapter: Adapter,
     /// True during a rotation.
     pub in_motion: bool,

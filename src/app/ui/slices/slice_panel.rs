@@ -69,7 +69,6 @@ fn slice_geometry(view: &SlicesView, plane: RoiPlane, rect: Rect, scale: f64) ->
     SliceGeometry { plane, rect, scale, middle_mm }
 }
 
-/// Draws a slice.
 fn slice_ui(
     view: &SlicesView,
     slice: &SliceGeometry,

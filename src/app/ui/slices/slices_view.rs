@@ -17,15 +17,12 @@ use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::picture_area::PictureArea;
 use crate::ui::widgets::theme;
 
-/// Input of the views.
 pub struct SlicesView<'a> {
     /// Position, zoom, tool, …
     pub view: &'a ViewState,
-    /// Palette and window of the image.
     pub colouring: &'a ColourScale,
     /// The image on the screen.
     pub volume: &'a Volume,
-    /// Regions of interest.
     pub rois: &'a [Roi],
     /// Their numbers, in the same order; shorter while there are none.
     pub numbers: &'a [RoiNumbers],
@@ -33,7 +30,6 @@ pub struct SlicesView<'a> {
     pub scale: ValueScale,
     /// Beside which outlines the numbers stand.
     pub labels: RoiLabels,
-    /// The selected one.
     pub selected: Option<usize>,
     /// The one being drawn.
     pub draft: Option<&'a Roi>,
@@ -41,15 +37,12 @@ pub struct SlicesView<'a> {
     pub corners: Option<&'a Corners>,
     /// The drag under way and the plane it began in.
     pub drag: Option<(Drag, RoiPlane)>,
-    /// The image's axes.
     pub axes: ImageAxes,
-    /// Comparison with the reference image.
     pub beside: Option<&'a Beside<'a>>,
     /// Second image, if it is drawn.
     pub layer: Option<&'a SecondImage>,
     /// Position of an oblique image in the world.
     pub placement: Option<&'a Placement>,
-    /// Drawing device, if there is one.
     pub adapter: Option<Adapter>,
 }
 
@@ -73,7 +66,6 @@ impl<'a> SlicesView<'a> {
         }
     }
 
-    /// Returns the display of values.
     pub(super) fn view_settings(&self, ui: &Ui) -> ViewSettings<'a> {
         ViewSettings {
             volume: VolumeSlot::First,

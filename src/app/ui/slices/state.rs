@@ -15,12 +15,9 @@ use crate::ui::widgets::colour_scale::ColourScale;
 /// Default threshold of an isocontour, % of the maximum.
 const DEFAULT_PERCENT: f64 = 50.0;
 
-/// State of the slices.
 #[derive(Default)]
 pub struct SliceState {
-    /// Position, zoom and other settings.
     pub view: ViewState,
-    /// Drag under way.
     pub drag: Option<ActiveDrag>,
     /// ROI that is being drawn.
     pub draft: Option<Roi>,
@@ -40,12 +37,9 @@ pub struct SliceState {
     spun_at: Option<f64>,
 }
 
-/// Drag in the slices.
 #[derive(Clone, Copy, Debug)]
 pub struct ActiveDrag {
-    /// Object of the drag.
     pub drag: Drag,
-    /// Plane of the slice.
     pub plane: RoiPlane,
     from: Point,
     last: Point,
@@ -53,18 +47,15 @@ pub struct ActiveDrag {
 
 /// Image of an action.
 pub struct ImageView<'a> {
-    /// Displayed image.
     pub volume: Option<&'a Arc<Volume>>,
     /// Smallest and largest value.
     pub range: [f32; 2],
     /// Number of axes along which the active region is fitted.
     pub num_fitted: usize,
-    /// Palette and window.
     pub colouring: &'a mut ColourScale,
 }
 
 impl SliceState {
-    /// Returns the state with these settings.
     pub fn new(view: ViewState) -> Self {
         Self { view, ..Self::default() }
     }
@@ -119,7 +110,6 @@ impl SliceState {
         ctx.request_repaint_after_secs(interval_secs as f32);
     }
 
-    /// Applies an action.
     pub fn apply(&mut self, action: ViewAction, image: ImageView, rois: &mut RoiState, ctx: &egui::Context) {
         let grid = image.volume.map(|volume| &volume.grid);
         match action {
@@ -238,7 +228,6 @@ impl SliceState {
         }
     }
 
-    /// Adds a corner to the polygon in its plane.
     fn add_corner(&mut self, plane: RoiPlane, at: Point) {
         let corners = self.corners.get_or_insert_with(|| Corners { plane, points_mm: Vec::new() });
         if corners.plane == plane {

@@ -36,9 +36,7 @@ pub enum Tool {
 /// Corners of a polygon that is being drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Corners {
-    /// Plane of the slice.
     pub plane: RoiPlane,
-    /// The corners, mm.
     pub points_mm: Vec<Point>,
 }
 
@@ -55,7 +53,6 @@ impl Tool {
         self.into()
     }
 
-    /// Returns its icon.
     pub fn icon(self) -> Icon {
         match self {
             Tool::Crosshair => icons::CROSSHAIR,
@@ -77,7 +74,6 @@ impl Tool {
         matches!(self, Tool::Ellipse | Tool::Polygon | Tool::Freehand | Tool::Box | Tool::Ellipsoid | Tool::Isocontour)
     }
 
-    /// Returns the tooltip.
     pub fn help(self) -> &'static str {
         match self {
             Tool::Crosshair => "Set the crosshair; select a ROI by a click on its outline, then drag it or its handles",

@@ -19,9 +19,7 @@ use crate::ui::widgets::window_presets::window_presets;
 
 /// Input of the toolbar and the colour bar.
 pub struct ToolbarView<'a> {
-    /// Settings of the views.
     pub view: &'a ViewState,
-    /// Palette and window.
     pub colouring: &'a ColourScale,
     /// Smallest and largest value of the image.
     pub range: [f32; 2],

@@ -45,7 +45,6 @@ impl Thickness {
         (each_side > 0).then_some(Slab { step, num_samples: 2 * each_side + 1, combination: self.combination })
     }
 
-    /// Describes the thickness.
     pub fn text(self) -> Option<String> {
         let what = match self.combination {
             Combination::Mean => "mean",
@@ -60,7 +59,6 @@ impl Thickness {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct ViewState {
-    /// Crosshair, mm.
     pub crosshair_mm: Point,
     /// The point in the middle of every slice, mm.
     pub focus_mm: Point,
@@ -68,11 +66,9 @@ pub struct ViewState {
     pub zoom: f64,
     /// Between voxel centres.
     pub interpolation: Interpolation,
-    /// Where the views are.
     pub layout: Layout,
     /// The only view shown, if one is.
     pub maximised: Option<Cell>,
-    /// Slab.
     pub thickness: Thickness,
     /// Content of the rotatable view.
     pub turned: RotatableContent,
@@ -84,11 +80,9 @@ pub struct ViewState {
     /// Tool of the left button.
     #[serde(skip)]
     pub tool: Tool,
-    /// The profile.
     pub profile: ProfileLine,
     /// Side of the square about the line over which the profile is averaged, mm; 0 = the line alone.
     pub profile_width_mm: f64,
-    /// ROI outlines shown.
     pub show_rois: bool,
     /// Comparison with the reference image.
     #[serde(skip)]
@@ -96,7 +90,6 @@ pub struct ViewState {
     /// Where the two images meet that are swiped over each other, as a part of a slice's width.
     #[serde(skip)]
     pub swipe: f32,
-    /// Crosshair shown.
     pub show_crosshair: bool,
     /// True if the settings for the reproduction of papers are shown.
     pub shows_research: bool,
@@ -249,9 +242,7 @@ pub fn slice_index(grid: &Grid, axis: usize, mm: f64) -> usize {
 /// A slice on the screen: which plane, where, and at which scale.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceGeometry {
-    /// The plane.
     pub plane: RoiPlane,
-    /// Where it is drawn.
     pub rect: Rect,
     /// Points per mm.
     pub scale: f64,

@@ -10,7 +10,6 @@ use crate::ui::widgets::theme;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {
-    /// A slice.
     Slice(RoiPlane),
     /// Rotatable view.
     Turned,
@@ -29,7 +28,6 @@ impl Cell {
 /// Part of the height of a tall area that the large view takes.
 const LARGE_PART: f32 = 0.62;
 
-/// Layout of the views.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::IntoStaticStr, strum::VariantArray,
 )]
@@ -48,7 +46,6 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// Returns the name.
     pub fn name(self) -> &'static str {
         self.into()
     }

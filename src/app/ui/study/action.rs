@@ -9,12 +9,9 @@ use crate::data::SuvDefinition;
 use crate::montecarlo::TubeRecipe;
 use crate::ui::widgets::file_task::FileTask;
 
-/// Action on studies.
 #[derive(Clone, Debug)]
 pub enum StudyAction {
-    /// Asks for the file of a task.
     Ask(FileTask),
-    /// Opens a study.
     Open(Source),
     /// Cancels reading or simulating a study.
     CancelLoading,
@@ -37,9 +34,7 @@ pub enum StudyEdit {
     Path(String),
     /// Opens the form for reading list-mode data.
     OpenListForm,
-    /// Sets the fields of this form.
     ListForm(Box<ListForm>),
-    /// Closes this form.
     CloseListForm,
     /// Ends a replay, or stops following a file.
     StopFeed,
@@ -51,9 +46,7 @@ pub enum StudyEdit {
     Projection(Option<usize>),
     /// Opens the form of the tube simulation.
     OpenTubeForm,
-    /// Sets the fields of this form.
     TubeForm(Box<TubeForm>),
-    /// Closes this form.
     CloseTubeForm,
     /// Cancels simulating or reading tubes.
     CancelTubes,

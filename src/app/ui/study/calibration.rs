@@ -38,7 +38,6 @@ impl Calibration {
 
 /// Help of the calibration factor.
 const HELP: &str = "Calibration factor in Bq/mL per count/mm; 0: none. All values are then shown and saved in Bq/mL. Stored next to the scan. Valid for scans of the same duration, nuclide and corrections";
-/// Help of the calibration from a phantom.
 const PHANTOM_HELP: &str = "From a uniform phantom of known activity: Bq/mL per count/mm = activity concentration / mean of the selected ROI in the image on the screen";
 
 /// Draws the calibration factor and the menu of the phantom.

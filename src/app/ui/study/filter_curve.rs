@@ -12,7 +12,6 @@ use crate::ui::widgets::plot;
 use crate::ui::widgets::plot::{curve, plot};
 use crate::ui::widgets::theme;
 
-/// Number of points of a curve.
 const NUM_POINTS: usize = 200;
 
 /// End of a curve, in units of the cut-off.
@@ -21,9 +20,7 @@ const BEYOND: f64 = 1.25;
 /// Curves of a filter: frequency in units of the Nyquist frequency, response in units of the parabola or ramp at the cut-off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilterCurve {
-    /// Settings of the filter.
     pub settings: FilterSettings,
-    /// Response of the filter.
     pub response: Vec<[f64; 2]>,
     /// Response of the parabola; of the ramp for a slice.
     pub whole: Vec<[f64; 2]>,
@@ -32,7 +29,6 @@ pub struct FilterCurve {
 }
 
 impl FilterCurve {
-    /// Returns the curves of a filter.
     pub fn new(space: SweepSpace, settings: &FilterSettings) -> Self {
         let cutoff = settings.cutoff.unwrap_or(1.0);
         let whole = |part: f64| Filter::Rectangular.response(space, part * PI, 1.0);

@@ -12,7 +12,6 @@ use crate::ui::widgets::fields::{choice, name, name_menu, typed_ui};
 use crate::ui::widgets::format;
 use crate::ui::widgets::place::Place;
 
-/// Returns the facts about the study as names and values.
 pub fn image_facts(open: &OpenImages) -> Vec<(&'static str, String)> {
     let (series, names) = (&open.series, &open.series.names);
     let name = names.patient_name.replace('^', " ");
@@ -127,12 +126,10 @@ fn mark_ui<T>(ui: &mut Ui, fact: &Option<Sourced<T>>) {
     }
 }
 
-/// Returns the source of a fact.
 fn source<T>(fact: &Option<Sourced<T>>) -> &str {
     fact.as_ref().map_or("missing in the file", |fact| &fact.source)
 }
 
-/// Draws the sex of the patient.
 fn sex_ui(ui: &mut Ui, fact: &mut Option<Sourced<Sex>>) {
     ui.label(RichText::new("Sex").weak());
     let text = |sex: Option<Sex>| match sex {

@@ -9,7 +9,6 @@ use crate::ui::widgets::file_task::ListTable;
 /// Endings of crystal tables.
 const TABLES: [&str; 4] = [".lut", ".hscan", ".geom", ".crystals.toml"];
 
-/// Fields of the form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListForm {
     /// Files and settings except the paths of the tables.
@@ -22,7 +21,6 @@ pub struct ListForm {
 }
 
 impl ListForm {
-    /// Returns the form of the current files.
     pub fn of(files: &ListFiles) -> Self {
         let text = |path: &Option<PathBuf>| path.as_ref().map_or_else(String::new, |path| path.display().to_string());
         let crystals = text(&files.crystals.clone().or_else(|| table_in_folder(&files.list)));
@@ -30,18 +28,15 @@ impl ListForm {
         Self { crystals, normalization: text(&files.normalization), tof_ps, files: files.clone() }
     }
 
-    /// Returns the files of the form.
     pub fn files(&self) -> ListFiles {
         let path = |text: &str| Some(text.trim()).filter(|text| !text.is_empty()).map(PathBuf::from);
         ListFiles { crystals: path(&self.crystals), normalization: path(&self.normalization), ..self.files.clone() }
     }
 
-    /// Sets the path of a table.
     pub fn set_table(&mut self, table: ListTable, path: &Path) {
         *self.path_mut(table) = path.display().to_string();
     }
 
-    /// Returns the path of a table.
     pub(super) fn path_mut(&mut self, table: ListTable) -> &mut String {
         match table {
             ListTable::Crystals => &mut self.crystals,

@@ -21,7 +21,6 @@ use crate::ui::widgets::plot;
 use crate::ui::widgets::plot::{curve, plot};
 use crate::ui::widgets::{format, theme};
 
-/// Returns the facts about the study as names and values.
 pub fn list_facts(open: &OpenList) -> Vec<(&'static str, String)> {
     let list = &open.list;
     let facts = &list.facts;
@@ -71,13 +70,11 @@ fn corrections(open: &OpenList) -> String {
     join_corrections([named(numbers.has_factors, "efficiencies"), named(numbers.has_background, "randoms"), attenuation])
 }
 
-/// Joins the names of the corrections.
 pub fn join_corrections<const N: usize>(names: [Option<String>; N]) -> String {
     let names: Vec<String> = names.into_iter().flatten().collect();
     if names.is_empty() { "none".to_owned() } else { names.join("; ") }
 }
 
-/// Returns the tooltip of the choice of an attenuation map.
 pub fn attenuation_help() -> String {
     format!(
         "An image of the object's linear attenuation coefficients at 511 keV, 1/cm, on any grid ({})",

@@ -74,7 +74,6 @@ const SPECTRAL_GRADIENTS: usize = 8;
 
 /// Study that was read or simulated.
 pub struct Loaded {
-    /// The study.
     pub open: OpenStudy,
     /// Source of further data while the file is being written.
     pub follower: Option<Follower>,
@@ -98,7 +97,6 @@ impl From<OpenStudy> for Loaded {
 
 /// Study that is being read or simulated.
 pub struct Loading {
-    /// Its source.
     pub source: Source,
     work: BackgroundTask<Result<Loaded, LoadFailure>>,
 }

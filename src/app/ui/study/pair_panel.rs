@@ -10,7 +10,6 @@ use crate::ui::widgets::fields::button;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::format;
 
-/// Returns the facts about the study as names and values.
 pub fn pair_facts(open: &OpenPairs) -> Vec<(&'static str, String)> {
     let ring = &open.pairs.ring;
     let [across, along] = ring.num;

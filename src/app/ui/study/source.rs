@@ -8,11 +8,9 @@ use crate::plan::{ListFiles, ScanFiles, StudyFiles, SweepFiles};
 /// Built-in study: a phantom and its simulated measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuiltIn {
-    /// Displayed name.
     pub title: &'static str,
     /// The phantom's name on the command line.
     pub phantom: &'static str,
-    /// Measurement.
     pub measured: Measured,
 }
 
@@ -43,7 +41,6 @@ pub enum Measured {
     Pairs {
         /// The ring's name on the command line.
         ring: &'static str,
-        /// Number of counts.
         counts: u64,
     },
     /// Pulse projections, in an order that spreads over the half sphere.
@@ -117,7 +114,6 @@ pub const BUILT_IN: [BuiltIn; 15] = [
     ring("small", "Small cylinder, small ring", "cylinder", 2e6),
 ];
 
-/// Source of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// Files of this machine.

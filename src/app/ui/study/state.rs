@@ -29,11 +29,9 @@ use crate::ui::widgets::image_axes::ImageAxes;
 pub struct StudyState {
     /// Source of the open study.
     pub source: Option<Source>,
-    /// Open study.
     pub open: Option<OpenStudy>,
     /// Number of the open study, from 1.
     pub number: usize,
-    /// Study that is being loaded.
     pub loading: Option<Loading>,
     /// Text of the path field.
     pub path_text: String,
@@ -49,7 +47,6 @@ pub struct StudyState {
     pub starts_when_made: bool,
     /// Reading of a system matrix.
     pub matrix_maker: Option<Producer<MatrixFile>>,
-    /// Calibration of the open scan.
     pub calibration: Calibration,
 }
 
@@ -59,12 +56,10 @@ impl StudyState {
         self.open.as_ref().is_some_and(|open| Arc::ptr_eq(&open.study, &job.study))
     }
 
-    /// Returns true if a form is open.
     pub fn has_form(&self) -> bool {
         self.tube_form.is_some() || self.list_form.is_some()
     }
 
-    /// Returns the open list-mode data.
     pub fn list(&self) -> Option<&OpenList> {
         self.open.as_ref().and_then(OpenStudy::list)
     }
@@ -74,27 +69,22 @@ impl StudyState {
         self.list().is_none_or(|open| open.list.has_events_in(frame_ms))
     }
 
-    /// Returns the open EPRI acquisition.
     pub fn sweep(&self) -> Option<&OpenSweep> {
         self.open.as_ref().and_then(OpenStudy::sweep)
     }
 
-    /// Returns the open EPRI acquisition for changes.
     pub fn sweep_mut(&mut self) -> Option<&mut OpenSweep> {
         self.open.as_mut().and_then(OpenStudy::sweep_mut)
     }
 
-    /// Returns the open acquisitions of pulse oximetry.
     pub fn oximetry(&self) -> Option<&OpenOximetry> {
         self.open.as_ref().and_then(OpenStudy::oximetry)
     }
 
-    /// Returns the open images of another program.
     pub fn images(&self) -> Option<&OpenImages> {
         self.open.as_ref().and_then(OpenStudy::images)
     }
 
-    /// Returns the open images of another program for changes.
     fn images_mut(&mut self) -> Option<&mut OpenImages> {
         self.open.as_mut().and_then(OpenStudy::images_mut)
     }
@@ -104,7 +94,6 @@ impl StudyState {
         self.images_mut().into_iter().for_each(|open| open.restore(&changes));
     }
 
-    /// Returns the tubes of response of the open study.
     pub fn tubes(&self) -> Option<&OpenTubes> {
         self.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.tubes.as_deref())
     }
@@ -127,7 +116,6 @@ impl StudyState {
         Ok(())
     }
 
-    /// Returns the open crystal-pair histogram.
     pub fn pairs(&self) -> Option<&OpenPairs> {
         self.open.as_ref().and_then(OpenStudy::pairs)
     }
@@ -155,7 +143,6 @@ impl StudyState {
         self.open.as_ref().map_or(2, OpenStudy::num_fitted)
     }
 
-    /// Returns the axes of its image.
     pub fn axes(&self) -> ImageAxes {
         self.open.as_ref().map_or(ImageAxes::PATIENT, OpenStudy::axes)
     }

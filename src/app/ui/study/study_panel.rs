@@ -25,21 +25,17 @@ use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::icons::{self, IconButton};
 use crate::ui::widgets::theme;
 
-/// Content of the panel.
 pub struct StudyView<'a> {
-    /// State of studies.
     pub state: &'a StudyState,
     /// Recent files, newest first.
     pub recent: &'a [PathBuf],
     /// Name of the selected region.
     pub selected_roi: Option<&'a str>,
-    /// True if times are shown.
     pub show_timings: bool,
     /// Notice on an attenuation map that ends inside the image of the next run.
     pub map_cover: Option<Notice>,
 }
 
-/// Draws the study panel.
 pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let StudyState { open, loading, tube_maker, matrix_maker, .. } = view.state;
     ui.label(RichText::new("Study").heading().strong());

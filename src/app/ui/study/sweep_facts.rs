@@ -11,7 +11,6 @@ use crate::ui::widgets::fields::{button, name, push_if_clicked};
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::format;
 
-/// Returns the facts about the study as names and values.
 pub fn sweep_facts(open: &OpenSweep) -> Vec<(&'static str, String)> {
     let expected = open.acquisition.num_expected();
     let radicals: Vec<&str> = open.radicals.iter().map(|(name, _)| name.as_str()).collect();

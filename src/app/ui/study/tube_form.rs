@@ -3,7 +3,6 @@
 use crate::data::SuperLors;
 use crate::montecarlo::{Amount, Isotope, TubeRecipe};
 
-/// Fields of the form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TubeForm {
     /// True if the precision sets the amount, not the number of annihilations.
@@ -16,7 +15,6 @@ pub struct TubeForm {
     pub isotope: Option<Isotope>,
     /// True if the photons have exactly opposite directions.
     pub is_collinear: bool,
-    /// Seed.
     pub seed: u64,
     /// Neighbouring bins that share a tube.
     pub super_lors: SuperLors,

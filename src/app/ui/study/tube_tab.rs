@@ -12,7 +12,6 @@ use crate::ui::widgets::theme;
 /// Shares of the width for the map and for the sections along the line; the cut has the rest.
 const WIDTH_SHARES: [f32; 2] = [0.32, 0.40];
 
-/// Draws the tab.
 pub fn tube_tab_ui(tubes: &OpenTubes, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let (Some(map), Some(sections)) = (&tubes.map, &tubes.sections) else { return };
     ui.add(egui::Label::new(text(tubes)).wrap());

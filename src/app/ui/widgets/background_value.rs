@@ -13,7 +13,6 @@ pub struct BackgroundValue<K, T> {
     work: Option<Work<K, T>>,
 }
 
-/// Computation of a value.
 struct Work<K, T> {
     key: K,
     task: BackgroundTask<T>,

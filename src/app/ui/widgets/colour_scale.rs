@@ -32,7 +32,6 @@ pub enum WindowPercentile {
 }
 
 impl WindowPercentile {
-    /// Returns its displayed name.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -57,7 +56,6 @@ pub struct ColourScale {
     pub auto_window: bool,
     /// Top of an automatic window.
     pub top: WindowPercentile,
-    /// Palette.
     pub palette: Palette,
     /// Palette of images without negative values.
     pub usual_palette: Palette,

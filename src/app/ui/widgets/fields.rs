@@ -31,7 +31,6 @@ pub fn remove_button<A>(ui: &mut Ui, enabled: bool, purpose: &str, actions: &mut
     response.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, &label));
 }
 
-/// Pushes the action if the widget was clicked.
 pub fn push_if_clicked<A>(response: Response, actions: &mut Vec<A>, action: A) -> Response {
     if response.clicked() {
         actions.push(action);

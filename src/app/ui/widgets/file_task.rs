@@ -6,7 +6,6 @@ use crate::io::Correction;
 /// Task with a file that the user chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileTask {
-    /// Opens a study.
     OpenStudy,
     /// Opens the second image.
     OpenLayer,
@@ -34,25 +33,18 @@ pub enum FileTask {
     Attenuation,
     /// Adds a map, as of a bed, to that of the open sinograms or list-mode data.
     AddAttenuation,
-    /// Saves the displayed image.
     SaveImage,
     /// Sends a saved DICOM series to a node of the network.
     SendSeries,
-    /// Loads ROIs.
     LoadRois,
-    /// Saves the ROIs.
     SaveRois,
     /// Exports the numbers of every iterate.
     ExportCsv,
-    /// Saves a plot.
     SavePlot,
-    /// Saves the session.
     SaveSession,
     /// Saves a picture of a part of the window.
     SavePicture(PictureArea),
-    /// Saves a film of the views.
     SaveFilm(Film),
-    /// Writes the report of NEMA image quality.
     NemaReport(NemaStandard),
     /// Writes a file on the lesions.
     Lesions(LesionFile),
@@ -60,14 +52,12 @@ pub enum FileTask {
     Lines,
 }
 
-/// File on the lesions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LesionFile {
     /// The numbers.
     Table,
     /// The voxels.
     Segmentation,
-    /// The report.
     Report,
 }
 

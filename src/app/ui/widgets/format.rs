@@ -69,7 +69,6 @@ pub fn date(date: &str) -> String {
     }
 }
 
-/// Returns a text with a capital first letter.
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -84,13 +83,10 @@ pub fn round_step(min: f64) -> f64 {
 /// Label of numbers and curves of the unfiltered image.
 pub const UNFILTERED: &str = "unfiltered";
 
-/// Help of the noise-to-signal ratio of a region.
 pub const NSR_HELP: &str = "Noise-to-signal ratio SD / mean, also called coefficient of variation (CV)";
 
-/// Help of the contrast recovery of a region.
 pub const RECOVERY_HELP: &str = "Contrast recovery: measured contrast over the true one. Hot: (mean / background − 1) / (true ratio − 1), cold: 1 − mean / background";
 
-/// Help of the contrast-to-noise ratio of a region.
 pub const CNR_HELP: &str = "Contrast-to-noise ratio (mean − background's mean) / √((SD² + background's SD²) / 2), the background being the voxels of all background ROIs together";
 
 /// Describes the post-filter of an image.
@@ -110,7 +106,6 @@ pub fn under_way(what: &str, fraction: Option<f32>, remaining: Option<Duration>)
     format!("{what}{part}{left}")
 }
 
-/// Returns a duration as text.
 pub fn duration(time: Duration) -> String {
     let secs = time.as_secs_f64();
     if secs < 1.0 {

@@ -21,14 +21,12 @@ use super::theme;
 pub enum Prominence {
     /// The next step of the usual work.
     Primary,
-    /// Usual.
     #[default]
     Normal,
     /// Without a frame until the pointer is over it.
     Quiet,
 }
 
-/// Button with an icon.
 pub struct IconButton<'a> {
     icon: Icon,
     label: &'a str,
@@ -38,17 +36,14 @@ pub struct IconButton<'a> {
 }
 
 impl<'a> IconButton<'a> {
-    /// Returns a button with icon and label.
     pub fn new(icon: Icon, label: &'a str) -> Self {
         Self { icon, label, prominence: Prominence::default(), shows_label: true, is_selected: None }
     }
 
-    /// Draws the icon alone.
     pub fn icon_only(self) -> Self {
         Self { shows_label: false, ..self }
     }
 
-    /// Has this prominence.
     pub fn prominence(self, prominence: Prominence) -> Self {
         Self { prominence, ..self }
     }

@@ -2,17 +2,14 @@
 
 use crate::data::{RoiPlane, SweepSpace};
 
-/// Names of the axes.
 pub const AXIS_NAMES: [&str; 3] = ["x", "y", "z"];
 
 /// Names of an image's axes, and whether it is a single slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImageAxes {
-    /// Names of the axes x, y, z.
     pub names: [&'static str; 3],
     /// Labels of the negative and the positive end of each axis.
     pub ends: [[&'static str; 2]; 3],
-    /// True for an image of a single slice.
     pub is_slice: bool,
 }
 

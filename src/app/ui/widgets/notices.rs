@@ -10,12 +10,9 @@ use crate::data::{Notice, Severity};
 /// Maximum length of the list; the oldest notices are removed first.
 const MAX_NOTICES: usize = 200;
 
-/// Action on notices.
 #[derive(Clone, Debug)]
 pub enum NoticeAction {
-    /// Shows or hides the list.
     ToggleList,
-    /// Removes all notices.
     Clear,
     /// Closes a toast; its notice stays in the list.
     Dismiss(u64),
@@ -28,18 +25,15 @@ pub enum NoticeAction {
 struct Entry {
     id: u64,
     notice: Notice,
-    /// Number of occurrences.
     count: usize,
     /// End of its toast, egui time; `None`: no toast.
     toast_until_secs: Option<f64>,
 }
 
-/// All notices of the session.
 #[derive(Debug, Default)]
 pub struct Notices {
     entries: Vec<Entry>,
     next_id: u64,
-    /// True if the list is open.
     is_list_open: bool,
 }
 
@@ -64,7 +58,6 @@ impl Notices {
         self.next_id += 1;
     }
 
-    /// Applies an action.
     pub fn apply(&mut self, action: NoticeAction) {
         match action {
             NoticeAction::ToggleList => self.is_list_open = !self.is_list_open,
@@ -78,12 +71,10 @@ impl Notices {
         }
     }
 
-    /// Returns the number of notices.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns true without notices.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -102,7 +93,6 @@ fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
-/// Number of toasts.
 const MAX_TOASTS: usize = 3;
 
 /// Gap between notices and the borders of the window, points: colour bar and status line stay free.
@@ -137,7 +127,6 @@ pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<Notic
         });
 }
 
-/// Draws the list.
 pub fn notice_list_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<NoticeAction>) {
     let mut open = notices.is_list_open;
     let is_escaped = open && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));

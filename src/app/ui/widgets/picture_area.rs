@@ -5,7 +5,6 @@ use egui::{Id, Rect, Sense, Ui};
 /// Part of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureArea {
-    /// The whole window.
     Window,
     /// The views of the image and the colour bar.
     Slices,

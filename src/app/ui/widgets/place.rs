@@ -5,15 +5,10 @@ use egui::{Align, Context, Id, Response};
 /// Control that can be brought into view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Field of the post-filter.
     PostFilter,
-    /// Choice of the measured image.
     MeasuredImage,
-    /// Stopping rules.
     StopRules,
-    /// Calibration.
     Calibration,
-    /// Choice of the accumulation.
     Accumulation,
 }
 

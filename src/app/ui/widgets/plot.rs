@@ -9,7 +9,6 @@ use egui_plot::{AxisHints, GridInput, GridMark, HoverPosition, Line, LineStyle, 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Linear.
     #[default]
     Linear,
     /// Logarithmic, base 10; only positive values.
@@ -25,7 +24,6 @@ impl Scale {
         }
     }
 
-    /// Returns the value at a position.
     pub fn value(self, position: f64) -> f64 {
         match self {
             Scale::Linear => position,
@@ -34,12 +32,10 @@ impl Scale {
     }
 }
 
-/// Axes of a plot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axes {
     /// Label of the x axis with its unit.
     pub x: String,
-    /// Unit of the y axis.
     pub y_unit: &'static str,
     /// Scales of the x and the y axis.
     pub scales: [Scale; 2],

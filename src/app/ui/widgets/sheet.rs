@@ -7,7 +7,6 @@ use egui::{Align, Id, Layout, Rect, Sense, Stroke, Ui, UiBuilder};
 /// Gap between columns, points.
 const GAP: f32 = 5.0;
 
-/// A table.
 pub struct Sheet<'a> {
     /// Name, unique in its panel.
     pub id: &'a str,
@@ -23,12 +22,9 @@ pub struct Sheet<'a> {
     pub selected: Option<usize>,
 }
 
-/// Clicked rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SheetClicks {
-    /// Clicked row.
     pub clicked: Option<usize>,
-    /// Row with a double click.
     pub double_clicked: Option<usize>,
 }
 
@@ -53,7 +49,6 @@ pub fn bar_width() -> f32 {
 /// State of a table in the last frame.
 #[derive(Clone, Copy)]
 struct Seen {
-    /// Selected row.
     selected: Option<usize>,
     /// Height of the visible rows, points.
     height: f32,

@@ -32,12 +32,10 @@ pub const COLOUR_BAR_WIDTH: f32 = 78.0;
 pub const OVERLAY_TEXT: f32 = 12.0;
 /// Size of orientation letters, points.
 pub const ORIENTATION_TEXT: f32 = 15.0;
-/// Duration of a toast, seconds.
 pub const TOAST_SECS: f64 = 4.0;
 
 /// Under lines over an image.
 pub const HALO: Color32 = Color32::from_black_alpha(110);
-/// Crosshair.
 const CROSSHAIR: Color32 = Color32::from_rgb(80, 170, 255);
 
 /// Colours that depend on the theme.
@@ -45,7 +43,6 @@ const CROSSHAIR: Color32 = Color32::from_rgb(80, 170, 255);
 pub struct Colours {
     /// Around the image in a slice.
     pub slice_background: Color32,
-    /// Crosshair.
     pub crosshair: Color32,
     /// Text, rulers and orientation letters over a slice's background.
     pub overlay: Color32,
@@ -57,11 +54,8 @@ pub struct Colours {
     pub branch_mark: Color32,
     /// Mark of the displayed iterate in a curve.
     pub shown_mark: Color32,
-    /// Text of a warning.
     pub warning: Color32,
-    /// Text of an error.
     pub error: Color32,
-    /// Line profile.
     pub profile: Color32,
     /// Primary buttons, selection and focus.
     pub accent: Color32,
@@ -71,7 +65,6 @@ pub struct Colours {
     pub tab_bar: Color32,
 }
 
-/// Returns the colours of the current theme.
 pub fn colours(visuals: &egui::Visuals) -> Colours {
     let of_theme = |dark: [u8; 3], light: [u8; 3]| if visuals.dark_mode { dark } else { light };
     let opaque = |dark, light| {
@@ -101,7 +94,6 @@ pub fn colours(visuals: &egui::Visuals) -> Colours {
 pub const ROI_COLOURS: [[u8; 3]; 8] =
     [[214, 88, 30], [35, 132, 67], [122, 76, 190], [196, 40, 100], [0, 130, 150], [150, 105, 20], [50, 90, 210], [110, 120, 30]];
 
-/// Returns the colour of a ROI.
 pub fn roi_colour(roi: &Roi) -> Color32 {
     let [red, green, blue] = roi.colour.unwrap_or(ROI_COLOURS[0]);
     Color32::from_rgb(red, green, blue)
@@ -121,12 +113,10 @@ const STAGE_COLOURS: [Color32; Stage::COUNT] = [
     Color32::from_rgb(126, 96, 170),
 ];
 
-/// Returns the colour of a stage.
 pub fn stage_colour(stage: Stage) -> Color32 {
     STAGE_COLOURS[stage.colour()]
 }
 
-/// Returns the colour of a notice.
 pub fn severity_colour(severity: Severity, visuals: &egui::Visuals) -> Color32 {
     match severity {
         Severity::Info => visuals.text_color(),
@@ -166,7 +156,6 @@ pub fn apply(ctx: &egui::Context) {
     });
 }
 
-/// Duration of animations, seconds.
 const ANIMATION_SECS: f32 = 0.08;
 
 /// Switches the animations of the window off or on.
@@ -177,7 +166,6 @@ pub fn reduce_motion(ctx: &egui::Context, is_reduced: bool) {
     });
 }
 
-/// Returns the colours of a theme.
 fn visuals(theme: egui::Theme) -> egui::Visuals {
     let is_dark = theme == egui::Theme::Dark;
     let mut visuals = if is_dark { egui::Visuals::dark() } else { egui::Visuals::light() };

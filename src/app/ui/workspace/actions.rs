@@ -19,28 +19,18 @@ use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::notices::NoticeAction;
 use crate::ui::workspace::files::send_form::SendForm;
 
-/// Action of the user.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// On studies.
     Study(StudyAction),
-    /// On the second image.
     Layer(LayerAction),
     /// On the chooser of a series.
     Series(SeriesAction),
-    /// On the reconstruction.
     Run(RunAction),
-    /// On the views of the image.
     View(ViewAction),
-    /// On the plots.
     Plot(PlotAction),
-    /// On regions of interest.
     Roi(RoiAction),
-    /// On lesions.
     Lesion(LesionAction),
-    /// Chooses the drawn spectrum.
     ShowSpectrum(SpectrumOf),
-    /// On the recovery of spheres.
     Recovery(RecoveryAction),
     /// Answer of a file dialog.
     File(FileAction),
@@ -52,9 +42,7 @@ pub enum Action {
     ToggleHelp,
     /// Changes between the light and the dark theme.
     ToggleTheme,
-    /// Asks for the file of a task.
     Ask(FileTask),
-    /// On notices.
     Notice(NoticeAction),
     /// Connects again to the server.
     ConnectAgain,
@@ -66,15 +54,12 @@ pub enum Action {
     ArrangeAs(String),
     /// Saves the arrangement of all panes under a name.
     SaveArrangement(String),
-    /// Removes a saved arrangement.
     RemoveArrangement(String),
     /// Sets the typed name of a new arrangement.
     NameArrangement(String),
     /// Opens or closes the search for commands.
     ToggleSearch,
-    /// Sets the search for commands.
     Search(CommandSearch),
-    /// Ends taking a film.
     CancelFilm,
     /// Sets whether written and sent files are anonymous.
     Anonymise(bool),
@@ -91,9 +76,7 @@ pub enum FileAction {
     EditTyped(String),
     /// Closes the path window.
     CloseTyped,
-    /// Overwrites the files.
     Replace,
-    /// Leaves the files unchanged.
     Keep,
     /// Sets the node of a series to send; `None` closes the form.
     EditSend(Option<SendForm>),
@@ -101,19 +84,16 @@ pub enum FileAction {
     Send,
 }
 
-/// Action on the chooser of a series.
 #[derive(Clone, Copy, Debug)]
 pub enum SeriesAction {
     /// Opens the series of this row.
     Open(usize),
-    /// Closes the chooser.
     Close,
 }
 
 /// Answer to the offered session.
 #[derive(Clone, Copy, Debug)]
 pub enum OfferAnswer {
-    /// Restores it.
     Restore,
     /// Withdraws the offer.
     NotNow,
@@ -124,7 +104,6 @@ pub enum OfferAnswer {
 pub enum UnsavedAnswer {
     /// Saves it first.
     Save,
-    /// Discards it.
     Discard,
     /// Cancels the action.
     Stay,

@@ -78,14 +78,12 @@ pub struct AppOptions {
     pub desktop_dialogs: bool,
     /// Cache of tubes of response and system matrices.
     pub cache: Cache,
-    /// Output of the time line.
     pub trace: Trace,
 }
 
 /// Longest wait for a profile in a frame; a later one is drawn in the next frame.
 const PROFILE_PATIENCE: Duration = Duration::from_millis(1);
 
-/// The window.
 pub struct App {
     pub(super) session: Session,
     /// Server of the session, if it is remote.
@@ -94,25 +92,20 @@ pub struct App {
     pub(super) runs: Runs,
     pub(super) slices: SliceState,
     pub(super) rois: RoiState,
-    /// Second image.
     pub(super) layer: LayerState,
-    /// Lesions of the displayed image.
     pub(super) lesions: LesionState,
     pub(super) recovery: RecoveryState,
     pub(super) spectra: SpectraState,
     /// Number of the second image on the graphics adapter.
     pub(super) uploaded_layer: Option<u64>,
-    /// Chooser of a series, if it is open.
     pub(super) series_chooser: Option<SeriesChooser>,
     /// Line profile of the displayed image.
     pub(super) profile: ProfileCache,
-    /// Line profile of the reference image.
     pub(super) reference_profile: ProfileCache,
     /// Row of the sinogram under the crosshair.
     pub(super) model: ModelState,
     /// Numbers of the regions in the displayed difference from the reference image.
     pub(super) difference: DifferenceTable,
-    /// Panes.
     pub(super) panes: PaneTree,
     /// Typed name of a new arrangement of the panes.
     pub(super) arrangement_name: String,
@@ -122,9 +115,7 @@ pub struct App {
     pub(super) devices: DeviceList,
     pub(super) notices: Notices,
     pub(super) dialogs: Dialogs,
-    /// Files that are being written.
     pub(super) file_jobs: Vec<FileJob>,
-    /// Film that is being taken.
     pub(super) film: Option<FilmJob>,
     /// Saved work, and the question about unsaved work.
     pub(super) saved: SavedWork,
@@ -144,7 +135,6 @@ pub struct App {
     pub(super) memory: MemoryMeter,
     pub(super) frames: FrameMeter,
     pub(super) adapter: String,
-    /// Kind of the graphics adapter.
     pub(super) adapter_kind: Option<Adapter>,
     /// Device and renderer of the window.
     pub(super) graphics: Option<RenderState>,
@@ -264,12 +254,10 @@ impl App {
         export::write_csv(path, views.map(|view| (&view.live, self.conversion_of_run(&view.live))))
     }
 
-    /// Returns the open study.
     pub fn study(&self) -> Option<&Study<Data>> {
         self.study.open.as_ref().map(|open| &*open.study)
     }
 
-    /// Returns the open sinograms.
     pub fn counts(&self) -> Option<&Counts> {
         Some(&self.study.open.as_ref()?.counts()?.counts)
     }
@@ -295,12 +283,10 @@ impl App {
         likeness(&self.run().live, self.runs.reference())
     }
 
-    /// Returns true while a study is being loaded.
     pub fn is_loading(&self) -> bool {
         self.study.loading.is_some()
     }
 
-    /// Returns the tubes of response of the open study.
     pub fn tubes(&self) -> Option<&OpenTubes> {
         self.study.tubes()
     }
@@ -320,17 +306,14 @@ impl App {
         self.runs.kept().iter().map(|view| &view.live)
     }
 
-    /// Returns the reference of comparisons.
     pub fn reference(&self) -> Option<&Reference> {
         self.runs.reference()
     }
 
-    /// Returns the devices that are known so far.
     pub fn devices(&self) -> &[Device] {
         self.devices.known()
     }
 
-    /// Returns the edited document.
     pub fn document(&self) -> &Document {
         &self.rois.document
     }
@@ -345,7 +328,6 @@ impl App {
         self.run().curves()
     }
 
-    /// Returns the displayed image.
     pub fn shown(&self) -> &DisplayedImage {
         &self.run().shown
     }
@@ -355,7 +337,6 @@ impl App {
         self.runs.forecast().filter(|_| self.study.open.is_some())
     }
 
-    /// Returns the view of the image.
     pub fn view(&self) -> &ViewState {
         &self.slices.view
     }
@@ -365,22 +346,18 @@ impl App {
         &self.run().colouring
     }
 
-    /// Returns the name of the graphics adapter.
     pub fn adapter(&self) -> &str {
         &self.adapter
     }
 
-    /// Returns all notices.
     pub fn notices(&self) -> &Notices {
         &self.notices
     }
 
-    /// Adds a notice.
     pub(super) fn notify(&mut self, ctx: &Context, notice: Notice) {
         self.notices.push(notice, ctx.input(|input| input.time));
     }
 
-    /// Adds notices.
     pub(super) fn notify_all(&mut self, ctx: &Context, notices: impl IntoIterator<Item = Notice>) {
         notices.into_iter().for_each(|notice| self.notify(ctx, notice));
     }
@@ -485,7 +462,6 @@ impl App {
         }
     }
 
-    /// Returns true if the values along the profile are drawn.
     fn draws_profile(&self) -> bool {
         self.plots.profile == ProfileCurves::Values && self.panes.is_drawn(Pane::Plot(PlotKind::Profile))
     }

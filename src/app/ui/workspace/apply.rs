@@ -26,7 +26,6 @@ use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::theme;
 
 impl App {
-    /// Applies an action.
     pub(super) fn apply(&mut self, ctx: &Context, action: Action) {
         match action {
             Action::Study(action) => self.apply_study(ctx, action),

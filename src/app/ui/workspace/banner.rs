@@ -20,11 +20,8 @@ use crate::ui::widgets::{format, theme};
 /// Facts of a study in the banner, in this order.
 const FACTS: [&str; 4] = ["Patient", "Study", "Series", "Scanner"];
 
-/// Content of the banner.
 pub struct BannerView<'a> {
-    /// Open study.
     pub study: Option<&'a OpenStudy>,
-    /// Run.
     pub live: &'a LiveRun,
     /// Saved arrangements of the panes.
     pub saved: &'a BTreeMap<String, PaneTree>,
@@ -32,11 +29,9 @@ pub struct BannerView<'a> {
     pub typed: &'a str,
     /// Panes with their titles; true: shown.
     pub panes: Vec<(Pane, &'static str, bool)>,
-    /// True without animations.
     pub is_motion_reduced: bool,
 }
 
-/// Draws the banner.
 pub fn banner_ui(view: &BannerView, ui: &mut Ui, actions: &mut Vec<Action>) {
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
         let (icon, name) = if ui.visuals().dark_mode { (icons::LIGHT, "Light theme") } else { (icons::DARK, "Dark theme") };

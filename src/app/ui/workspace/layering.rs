@@ -14,7 +14,6 @@ use crate::ui::slices::slice_paint;
 use crate::ui::widgets::format;
 
 impl App {
-    /// Applies an action on the second image.
     pub(super) fn apply_layer(&mut self, ctx: &Context, action: LayerAction) {
         match action {
             LayerAction::Ask(task) => _ = self.ask(ctx, task),

@@ -102,7 +102,6 @@ impl App {
         ctx.egui_wants_keyboard_input() || egui::Popup::is_any_open(ctx) || self.has_modal()
     }
 
-    /// Returns true if a modal window is open.
     fn has_modal(&self) -> bool {
         let is_asking = self.dialogs.is_modal() || self.unsaved_question.is_some() || self.study.has_form();
         is_asking || self.series_chooser.is_some() || self.is_help_open || self.search.is_some()
@@ -177,7 +176,6 @@ impl App {
         status_ui(&view, ui, actions);
     }
 
-    /// Draws the panes.
     fn panes_ui(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let mut panes = std::mem::take(&mut self.panes);
         panes.offer(|pane| self.has_pane(pane));
@@ -224,7 +222,6 @@ impl App {
         }
     }
 
-    /// Draws the pane of the image.
     fn image_pane(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let shown = self.run().shown_words();
         let scale = self.scale();

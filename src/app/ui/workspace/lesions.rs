@@ -26,7 +26,6 @@ use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::file_task::{FileTask, LesionFile};
 
 impl App {
-    /// Applies an action on lesions.
     pub(super) fn apply_lesions(&mut self, ctx: &Context, action: LesionAction) {
         match action {
             LesionAction::Threshold(threshold) => self.lesions.threshold = threshold,
@@ -84,7 +83,6 @@ impl App {
         }
     }
 
-    /// Returns the content of the tab.
     pub(super) fn lesion_view(&self) -> LesionView<'_> {
         let second = self.drawn_layer().map(|image| [image.series.modality.name(), image.volume.unit.label()]);
         LesionView {

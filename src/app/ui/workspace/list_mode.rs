@@ -25,7 +25,6 @@ impl App {
         notice.severity == Severity::Info && self.frames().is_some_and(|series| !series.done().is_empty())
     }
 
-    /// Returns the series of time frames.
     pub fn frames(&self) -> Option<&FrameSeries> {
         self.run().series.as_ref()
     }
@@ -52,7 +51,6 @@ impl App {
         }
     }
 
-    /// Returns the open list-mode data.
     pub fn list(&self) -> Option<&EventList> {
         self.study.list().map(|open| &open.list)
     }

@@ -42,7 +42,6 @@ impl App {
         self.model.newest()?.1.as_ref().ok()
     }
 
-    /// Returns the content of the tab.
     pub(super) fn model_view(&self) -> ModelView<'_> {
         ModelView { options: &self.plots, content: self.model_content() }
     }

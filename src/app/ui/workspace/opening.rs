@@ -73,7 +73,6 @@ impl App {
         }
     }
 
-    /// Handles the end of loading.
     pub(super) fn finish_loading(&mut self, ctx: &Context, outcome: Result<Loaded, LoadFailure>) {
         let Some(loading) = self.study.loading.take() else { return };
         let source = loading.source.clone();
@@ -95,7 +94,6 @@ impl App {
         }
     }
 
-    /// Applies an action on the chooser of a series.
     pub(super) fn apply_series(&mut self, ctx: &Context, action: SeriesAction) {
         let Some(chooser) = self.series_chooser.take() else { return };
         let SeriesAction::Open(index) = action else { return };

@@ -20,7 +20,6 @@ impl App {
         self.runs.active_mut().send_recovery(query.filter(|query| query.activity_ratio.is_some()), &self.session);
     }
 
-    /// Returns the content of the tab.
     pub(super) fn recovery_view(&self) -> RecoveryView<'_> {
         let run = self.run();
         RecoveryView {
@@ -31,7 +30,6 @@ impl App {
         }
     }
 
-    /// Applies an action of the tab.
     pub(super) fn apply_recovery(&mut self, ctx: &Context, action: RecoveryAction) {
         match action {
             RecoveryAction::Select(index) => self.recovery.select(index),

@@ -28,18 +28,13 @@ const MAX_HEIGHT: f32 = 0.6;
 /// Parts of the values below the bottom and above the top of a thumbnail without a usual window.
 const TAILS: [f64; 2] = [0.01, 0.005];
 
-/// Use of the chosen series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeriesUse {
-    /// Study to open.
     Study,
-    /// Second image.
     SecondImage,
 }
 
-/// Chooser of a series.
 pub struct SeriesChooser {
-    /// Use of the chosen one.
     pub usage: SeriesUse,
     series: Vec<FoundSeries>,
     /// Thumbnails; `None` before they are read, and of those that are not readable.
@@ -77,7 +72,6 @@ impl SeriesChooser {
     }
 }
 
-/// Draws the chooser.
 pub fn series_chooser_ui(chooser: &SeriesChooser, ctx: &Context, actions: &mut Vec<Action>) {
     let title = match chooser.usage {
         SeriesUse::Study => "Choose a series",
@@ -104,7 +98,6 @@ pub fn series_chooser_ui(chooser: &SeriesChooser, ctx: &Context, actions: &mut V
     }
 }
 
-/// Draws the row of a series.
 fn row_ui(series: &FoundSeries, thumbnail: Option<&TextureHandle>, ui: &mut Ui) -> Response {
     let names = &series.names;
     let number = if names.number.is_empty() { String::new() } else { format!("series {}", names.number) };

@@ -105,12 +105,10 @@ impl App {
         }
     }
 
-    /// Returns the open crystal-pair histogram.
     pub fn pairs(&self) -> Option<&PairCounts> {
         self.study.pairs().map(|open| &open.pairs)
     }
 
-    /// Returns the system matrix of the open crystal-pair histogram.
     pub fn matrix(&self) -> Option<&Arc<ResponseMatrix>> {
         self.study.pairs()?.matrix.as_ref()
     }

@@ -68,7 +68,6 @@ impl App {
         self.spectra.images()
     }
 
-    /// Returns the content of the tab.
     pub(super) fn spectrum_view(&self) -> SpectrumView<'_> {
         SpectrumView {
             state: &self.spectra,

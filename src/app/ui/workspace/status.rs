@@ -22,7 +22,6 @@ use crate::ui::widgets::icons::{self, IconButton, Prominence};
 use crate::ui::widgets::notices::{NoticeAction, Notices};
 use crate::ui::widgets::theme;
 
-/// Interval of memory queries.
 const MEMORY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Memory of the program, queried at intervals.
@@ -72,9 +71,7 @@ impl FrameMeter {
 
 /// Content of the status line.
 pub struct StatusView<'a> {
-    /// Run.
     pub live: &'a LiveRun,
-    /// Notices.
     pub notices: &'a Notices,
     /// Resident bytes.
     pub memory_bytes: Option<u64>,
@@ -82,21 +79,17 @@ pub struct StatusView<'a> {
     pub frames_per_sec: Option<usize>,
     /// True if speeds are shown.
     pub show_timings: bool,
-    /// Arrival of the projections.
     pub arrivals: Arrivals,
     /// Name of the graphics adapter.
     pub adapter: &'a str,
     /// Server of a remote session.
     pub remote: Option<&'a Remote>,
-    /// Search for regions.
     pub search: Option<&'a RoiQuery>,
     /// Bytes of the stored iterates of all runs, and their limit.
     pub history_bytes: [u64; 2],
-    /// Film that is being taken.
     pub film: Option<&'a FilmJob>,
 }
 
-/// Draws the status line.
 pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, actions: &mut Vec<Action>) {
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
         let text = format!("Notices ({})", view.notices.len());
@@ -194,7 +187,6 @@ fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {
     ui.label(text);
 }
 
-/// Describes an accumulation.
 fn accumulation_text(accumulation: Accumulation) -> &'static str {
     match accumulation {
         Accumulation::Atomic => "atomic",

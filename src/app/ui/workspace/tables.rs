@@ -158,7 +158,6 @@ impl App {
         }
     }
 
-    /// Draws a table.
     pub(super) fn table_pane(&self, tab: BottomTab, ui: &mut Ui, actions: &mut Vec<Action>) {
         let run = self.run();
         match tab {
@@ -220,7 +219,6 @@ impl App {
         }
     }
 
-    /// Draws a plot.
     pub(super) fn plot_pane(&self, kind: PlotKind, ui: &mut Ui, actions: &mut Vec<Action>) {
         summed(actions, Action::Plot, |actions| plot_ui(kind, &self.plots_view(), ui, actions));
     }

@@ -3,7 +3,7 @@
 use std::f64::consts::{LN_2, PI, SQRT_2};
 use std::sync::LazyLock;
 
-use rustfft::num_complex::Complex;
+use nalgebra::Complex;
 
 /// Terms of the rational series of the complex error function: about 12 digits.
 const NUM_TERMS: usize = 32;

@@ -2,25 +2,23 @@
 //! that the image is complete early.
 
 use crate::geometry::{Point, dot};
+use crate::named::named;
 
 /// Directions that are spread one after the other, each as far as can be from those before; further ones follow in a fixed
 /// scattered order.
 pub(super) const MAX_SPREAD: usize = 2048;
 
-/// In which order projections are taken or used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, strum::Display, strum::EnumString)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_order)]
-pub enum Order {
-    /// As they were acquired.
-    #[default]
-    AsAcquired,
-    /// Every beginning of the sequence spreads over the half sphere: each direction is the one farthest from those before.
-    Spaced,
-}
-
-fn not_an_order(text: &str) -> String {
-    format!("'{text}' is not an order; use as-acquired or spaced")
+named! {
+    "an order";
+    /// In which order projections are taken or used.
+    #[derive(Default)]
+    pub enum Order {
+        /// As they were acquired.
+        #[default]
+        AsAcquired,
+        /// Every beginning of the sequence spreads over the half sphere: each direction is the one farthest from those before.
+        Spaced,
+    }
 }
 
 impl Order {

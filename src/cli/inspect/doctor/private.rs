@@ -16,7 +16,6 @@ pub struct Private {
 }
 
 impl Private {
-    /// Returns the private texts of the user of this process.
     pub fn of_the_user() -> Self {
         let home = std::env::home_dir();
         let of_home = home.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());

@@ -12,7 +12,6 @@ use crate::ui::DRIVER_ADVICE;
 pub struct Findings {
     /// Problems in the order in which they were found.
     pub problems: Vec<Problem>,
-    /// True if there is no CUDA driver.
     pub lacks_cuda_driver: bool,
 }
 
@@ -29,7 +28,6 @@ pub enum Problem {
     /// No display for the window.
     #[error("No display: the window does not open.")]
     NoDisplay,
-    /// No graphics adapter.
     #[error("No graphics adapter: the window does not open.")]
     NoAdapter,
     /// Graphics adapters that do not suit the window.
@@ -62,7 +60,6 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// Returns the remedy.
     fn advice(&self) -> String {
         match self {
             Problem::DebugBuild => "Build it with --release.".into(),

@@ -34,7 +34,6 @@ impl Field {
         Self { label, key: key(label), text, json }
     }
 
-    /// Returns a whole number.
     pub fn number(label: &'static str, number: Option<usize>) -> Self {
         number.map_or_else(|| Self::unknown(label), |number| Self::with_json(label, number.to_string(), number.into()))
     }
@@ -69,7 +68,6 @@ pub struct Section {
 }
 
 impl Section {
-    /// Returns a section of fields.
     pub fn new(title: &'static str, fields: Vec<Field>) -> Self {
         Self { title, fields, devices: None }
     }
@@ -99,7 +97,6 @@ impl Section {
         text
     }
 
-    /// Returns its JSON object.
     pub fn json(&self, private: &Private) -> Value {
         let mut object = json_of(&self.fields, private);
         if let Some((name, devices)) = &self.devices {

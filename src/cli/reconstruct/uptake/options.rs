@@ -94,7 +94,6 @@ pub enum BackgroundContent {
 /// A moment on the calendar, with its offset from UTC if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// Local date and time.
     pub local: DateTime,
     /// Offset from UTC.
     pub offset: Option<Offset>,
@@ -103,16 +102,13 @@ pub struct Moment {
 /// Time of an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injection {
-    /// A moment.
     At(Moment),
     /// A time before the scan.
     Before(SignedDuration),
 }
 
-/// A half-life.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HalfLife {
-    /// Half-life, s.
     pub secs: f64,
     /// Name of the nuclide, if it is known.
     pub nuclide: Option<&'static str>,
@@ -127,7 +123,6 @@ impl UptakeOptions {
     }
 }
 
-/// Parses a moment.
 fn moment(text: &str) -> Result<Moment, String> {
     let wrong = || format!("'{text}' is no date and time of ISO 8601 such as 2026-03-01T10:30:00 or 2026-03-01T10:30:00+01:00");
     let pieces = Pieces::parse(text).map_err(|_| wrong())?;
@@ -135,7 +130,6 @@ fn moment(text: &str) -> Result<Moment, String> {
     Ok(Moment { local: pieces.date().to_datetime(time), offset: pieces.to_numeric_offset() })
 }
 
-/// Parses the time of an injection.
 fn injection(text: &str) -> Result<Injection, String> {
     let Some(before) = text.strip_prefix('-') else { return moment(text).map(Injection::At) };
     let duration = before.parse::<SignedDuration>().ok().filter(|duration| !duration.is_negative());
@@ -153,7 +147,6 @@ fn half_life(text: &str) -> Result<HalfLife, String> {
     number(text, |secs: &f64| secs.is_finite() && *secs > 0.0, wrong).map(|secs| HalfLife { secs, nuclide: None })
 }
 
-/// Parses a sex.
 fn sex(text: &str) -> Result<Sex, String> {
     match text {
         "female" => Ok(Sex::Female),

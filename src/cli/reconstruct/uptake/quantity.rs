@@ -122,7 +122,6 @@ impl Uptake {
     }
 }
 
-/// Returns the error of a missing fact.
 fn missing(fact: &str, option: &str) -> CliError {
     CliError::arguments(format!("{fact} is missing; set {option}"))
 }

@@ -3,8 +3,8 @@
 
 use std::f64::consts::TAU;
 
+use crate::fft::Complex;
 use cudarc::driver::{CudaSlice, LaunchConfig};
-use rustfft::num_complex::Complex;
 
 use crate::cuda::backend::CudaBackend;
 use crate::cuda::device::driver;

@@ -210,7 +210,7 @@ impl CudaSpectralConvolution {
 
 #[cfg(test)]
 mod tests {
-    use rustfft::num_complex::Complex;
+    use crate::fft::Complex;
 
     use super::*;
 

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::fft::{Complex, Fft, Number};
 use rayon::prelude::*;
-use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftNum};
 
 /// Rows that a thread takes from an array together: neighbours in memory.
 const BLOCK: usize = 8;
@@ -30,7 +29,7 @@ pub fn good_size(at_least: usize) -> usize {
 
 /// A transform of each row of an array: the values are placed in a longer row of zeros and multiplied, transformed, and some values of the
 /// result are taken and multiplied.
-pub(super) struct Pass<'a, T: FftNum> {
+pub(super) struct Pass<'a, T: Number> {
     /// Transform of the longer row.
     pub fft: &'a Arc<dyn Fft<T>>,
     /// Place and factor of each value of a row; `None` = rows as long as the transform.
@@ -40,13 +39,13 @@ pub(super) struct Pass<'a, T: FftNum> {
 }
 
 /// Makes zeros, on all threads: large arrays take most of their time to be reserved.
-pub(super) fn zeros<T: FftNum>(len: usize) -> Vec<Complex<T>> {
+pub(super) fn zeros<T: Number>(len: usize) -> Vec<Complex<T>> {
     let mut values = Vec::new();
     rayon::iter::repeat_n(Complex::new(T::zero(), T::zero()), len).collect_into_vec(&mut values);
     values
 }
 
-impl<T: FftNum> Pass<'_, T> {
+impl<T: Number> Pass<'_, T> {
     /// Applies it along the last axis of `[a, b, c]`; the result is `[c, a, b]`. Three passes restore the order of the axes.
     pub fn apply(&self, data: Vec<Complex<T>>) -> Vec<Complex<T>> {
         let len = self.fft.len();
@@ -83,7 +82,7 @@ impl<T: FftNum> Pass<'_, T> {
 }
 
 /// Returns every place of a row, with the factor 1.
-pub(super) fn all_places<T: FftNum>(len: usize) -> Vec<(usize, T)> {
+pub(super) fn all_places<T: Number>(len: usize) -> Vec<(usize, T)> {
     (0..len).map(|place| (place, T::one())).collect()
 }
 

@@ -7,11 +7,9 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftNum, FftPlanner};
 
 use super::axis::{Pass, all_places, good_size, zeros};
+use crate::fft::{Complex, ComplexToReal, Fft, Number, RealToComplex};
 
 /// Rows and frequencies of x that a thread takes together: neighbours in memory.
 pub(super) const BLOCK: usize = 8;
@@ -38,7 +36,7 @@ pub struct KernelSpectrum<T> {
     between: Vec<Vec<Complex<T>>>,
 }
 
-impl<T: FftNum> KernelSpectrum<T> {
+impl<T: Number> KernelSpectrum<T> {
     /// Of images of `size` voxels along x, y, z. `kernel(m, j)`, m ≤ j, is the kernel `[z, y, x]` of [`kernel_size`], whose middle is at
     /// ⌊n/2⌋.
     pub fn new<K: AsRef<[f64]>>(size: [usize; 3], num_images: usize, mut kernel: impl FnMut(usize, usize) -> K) -> Self {
@@ -107,7 +105,6 @@ impl<T: FftNum> KernelSpectrum<T> {
 /// Returns the first `num_x` frequencies along x of the spectrum of a kernel, `[x][y][z]`, divided by the number of frequencies.
 pub(super) fn transformed(size: [usize; 3], num_x: usize, kernel: Vec<Complex<f64>>) -> Vec<Complex<f64>> {
     let padded = padded_size(size);
-    let mut planner = FftPlanner::new();
     let scale = 1.0 / padded.iter().product::<usize>() as f64;
     let mut data = kernel;
     for axis in 0..3 {
@@ -119,7 +116,7 @@ pub(super) fn transformed(size: [usize; 3], num_x: usize, kernel: Vec<Complex<f6
             _ => (0..2 * n).map(|k| ((k + len - n) % len, if k == 0 { 0.0 } else { factor })).collect(),
         };
         let take = all_places(if axis == 0 { num_x } else { len });
-        data = Pass { fft: &planner.plan_fft_forward(len), place: Some(&place), take: &take }.apply(data);
+        data = Pass { fft: &f64::forward(len), place: Some(&place), take: &take }.apply(data);
     }
     let [_, num_y, num_z] = padded;
     let mut turned = zeros(data.len());
@@ -132,11 +129,11 @@ pub(super) fn transformed(size: [usize; 3], num_x: usize, kernel: Vec<Complex<f6
 }
 
 /// Forward and inverse transform of complex rows.
-struct Both<T: FftNum>([Arc<dyn Fft<T>>; 2]);
+struct Both<T: Number>([Arc<dyn Fft<T>>; 2]);
 
-impl<T: FftNum> Both<T> {
-    fn new(len: usize, planner: &mut FftPlanner<T>) -> Self {
-        Self([planner.plan_fft_forward(len), planner.plan_fft_inverse(len)])
+impl<T: Number> Both<T> {
+    fn new(len: usize) -> Self {
+        Self([T::forward(len), T::inverse(len)])
     }
 
     fn scratch_len(&self) -> usize {
@@ -145,7 +142,7 @@ impl<T: FftNum> Both<T> {
 }
 
 /// Transforms along y and z of the planes of one frequency of x, of one image or several.
-pub(super) struct Planes<T: FftNum> {
+pub(super) struct Planes<T: Number> {
     size: [usize; 3],
     padded: [usize; 3],
     num_images: usize,
@@ -162,10 +159,10 @@ pub(super) struct PlaneMemory<T> {
     scratch: Vec<Complex<T>>,
 }
 
-impl<T: FftNum> Planes<T> {
-    pub(super) fn new(size: [usize; 3], num_images: usize, planner: &mut FftPlanner<T>) -> Self {
+impl<T: Number> Planes<T> {
+    pub(super) fn new(size: [usize; 3], num_images: usize) -> Self {
         let padded = padded_size(size);
-        let (along_y, along_z) = (Both::new(padded[1], planner), Both::new(padded[2], planner));
+        let (along_y, along_z) = (Both::new(padded[1]), Both::new(padded[2]));
         Self { size, padded, num_images, along_y, along_z }
     }
 
@@ -240,7 +237,7 @@ impl<T: FftNum> Planes<T> {
 }
 
 /// A convolution with its working memory.
-pub struct Convolution<T: FftNum> {
+pub struct Convolution<T: Number> {
     spectrum: KernelSpectrum<T>,
     padded: [usize; 3],
     forward: Arc<dyn RealToComplex<T>>,
@@ -252,19 +249,18 @@ pub struct Convolution<T: FftNum> {
     planes: Vec<Complex<T>>,
 }
 
-impl<T: FftNum> Convolution<T> {
+impl<T: Number> Convolution<T> {
     /// With these kernels.
     pub fn new(spectrum: KernelSpectrum<T>) -> Self {
         let padded = padded_size(spectrum.size);
-        let (mut real, mut planner) = (RealFftPlanner::new(), FftPlanner::new());
         let [_, num_y, num_z] = spectrum.size;
         let num = spectrum.num_images * num_z * num_y * (padded[0] / 2 + 1);
         let zero = Complex::new(T::zero(), T::zero());
         Self {
             padded,
-            forward: real.plan_fft_forward(padded[0]),
-            inverse: real.plan_fft_inverse(padded[0]),
-            along_planes: Planes::new(spectrum.size, spectrum.num_images, &mut planner),
+            forward: T::real_forward(padded[0]),
+            inverse: T::real_inverse(padded[0]),
+            along_planes: Planes::new(spectrum.size, spectrum.num_images),
             rows: vec![zero; num],
             planes: vec![zero; num],
             spectrum,

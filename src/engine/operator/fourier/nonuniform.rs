@@ -9,11 +9,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use realfft::RealFftPlanner;
-use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
 
 use super::axis::{Pass, all_places, good_size, zeros};
+use crate::fft::{Complex, Fft, Number};
 
 /// Density of the finer grid.
 const OVERSAMPLING: f64 = 2.0;
@@ -47,7 +45,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn new(size: usize, width: usize, planner: &mut FftPlanner<f64>) -> Self {
+    fn new(size: usize, width: usize) -> Self {
         let (width, len) = match size {
             1 => (1, 1),
             _ => (width, good_size(((OVERSAMPLING * size as f64).ceil() as usize).max(2 * width))),
@@ -57,7 +55,7 @@ impl Axis {
             let place = (k + len - size / 2) % len;
             (place, if size == 1 { 1.0 } else { 1.0 / transformed(width, TAU * frequency / len as f64) })
         };
-        let (forward, inverse) = (planner.plan_fft_forward(len), planner.plan_fft_inverse(len));
+        let (forward, inverse) = (f64::forward(len), f64::inverse(len));
         Self { width, len, series: series(width), modes: (0..size).map(mode).collect(), forward, inverse }
     }
 
@@ -131,8 +129,7 @@ impl NonuniformTransform {
     pub fn new(size: [usize; 3], tolerance: f64) -> Self {
         let digits = -tolerance.clamp(1e-15, 0.1).log10();
         let width = (digits.ceil() as usize + 2).clamp(2, MAX_WIDTH);
-        let mut planner = FftPlanner::new();
-        Self { axes: size.map(|n| Axis::new(n.max(1), width, &mut planner)) }
+        Self { axes: size.map(|n| Axis::new(n.max(1), width)) }
     }
 
     /// Returns the bytes that the adjoint needs for an image of this size, on all threads.
@@ -190,7 +187,7 @@ impl NonuniformTransform {
         let halves: Vec<Complex<f64>> = values.iter().copied().chain(values.iter().map(|c| c.conj())).map(|c| 0.5 * c).collect();
         let planes = self.planes(&both, &halves, num_planes);
         let num_rows = y.modes.len() * z.modes.len();
-        let inverse = RealFftPlanner::new().plan_fft_inverse(x.len);
+        let inverse = f64::real_inverse(x.len);
         let mut image = vec![0.0; num_rows * x.modes.len()];
         image.par_chunks_mut(ROWS * x.modes.len()).enumerate().for_each_init(
             || (vec![ZERO; ROWS * num_planes], inverse.make_output_vec(), inverse.make_scratch_vec()),

@@ -6,11 +6,9 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftNum, FftPlanner};
 
 use super::convolution::{BLOCK, Planes, padded_size, transformed};
+use crate::fft::{Complex, ComplexToReal, Fft, Number, RealToComplex};
 
 /// Voxels whose spectra a thread transforms together: neighbours in memory.
 const VOXELS: usize = 16;
@@ -25,7 +23,7 @@ pub struct SpectralKernels<T> {
     spectra: Vec<Vec<T>>,
 }
 
-impl<T: FftNum> SpectralKernels<T> {
+impl<T: Number> SpectralKernels<T> {
     /// Of images of `size` voxels along x, y, z with `num_samples` samples of each spectrum. `kernel(α)` is the kernel `[z, y, x]` of
     /// [`kernel_size`](super::kernel_size), whose middle is at ⌊n/2⌋.
     pub fn new(size: [usize; 3], num_samples: usize, kernel: impl Fn(usize) -> Vec<Complex<f64>>) -> Self {
@@ -63,7 +61,7 @@ pub fn num_frequencies(num_samples: usize) -> usize {
 }
 
 /// A convolution with its working memory.
-pub struct SpectralConvolution<T: FftNum> {
+pub struct SpectralConvolution<T: Number> {
     kernels: SpectralKernels<T>,
     padded: [usize; 3],
     forward: Arc<dyn RealToComplex<T>>,
@@ -78,20 +76,19 @@ pub struct SpectralConvolution<T: FftNum> {
     spectra: Vec<T>,
 }
 
-impl<T: FftNum> SpectralConvolution<T> {
+impl<T: Number> SpectralConvolution<T> {
     /// With these kernels.
     pub fn new(kernels: SpectralKernels<T>) -> Self {
         let (size, num_samples, padded) = (kernels.size, kernels.num_samples, padded_size(kernels.size));
-        let (mut real, mut planner) = (RealFftPlanner::new(), FftPlanner::new());
         let num_voxels: usize = size.iter().product();
         let in_blocks = num_voxels.next_multiple_of(VOXELS);
         let zero = Complex::new(T::zero(), T::zero());
         Self {
             padded,
-            forward: real.plan_fft_forward(num_samples),
-            inverse: real.plan_fft_inverse(num_samples),
-            along_x: [planner.plan_fft_forward(padded[0]), planner.plan_fft_inverse(padded[0])],
-            along_planes: Planes::new(size, 1, &mut planner),
+            forward: T::real_forward(num_samples),
+            inverse: T::real_inverse(num_samples),
+            along_x: [T::forward(padded[0]), T::inverse(padded[0])],
+            along_planes: Planes::new(size, 1),
             by_block: vec![zero; kernels.spectra.len() * in_blocks],
             by_frequency: vec![zero; kernels.spectra.len() * num_voxels],
             spectra: vec![T::zero(); num_samples * in_blocks],

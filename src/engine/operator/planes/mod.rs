@@ -20,47 +20,25 @@ use super::OperatorError;
 use crate::algebra::{Backend, Image};
 use crate::data::Direction;
 use crate::geometry::{Grid, GridError};
+use crate::named::named;
 use crate::task::Task;
 
-/// Interpolation of a projection from its first to its last sample. Outside these it is zero, though it need not have fallen to
-/// zero there (deconvolved spectra have not): all implementations use the same ends.
-///
-/// A menu shows the variants in this order; the command line and files have their names.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    serde::Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_interpolation)]
-pub enum Interpolation {
-    /// The nearest sample; half-way between two the later one.
-    Nearest,
-    /// The straight line between two samples.
-    #[default]
-    Linear,
-    /// The natural cubic spline through all samples.
-    Cubic,
-}
-
-impl Interpolation {
-    /// Returns its name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        self.into()
+named! {
+    "an interpolation";
+    /// Interpolation of a projection from its first to its last sample. Outside these it is zero, though it need not have fallen
+    /// to zero there (deconvolved spectra have not): all implementations use the same ends.
+    ///
+    /// A menu shows the variants in this order; the command line and files have their names.
+    #[derive(Default)]
+    pub enum Interpolation {
+        /// The nearest sample; half-way between two the later one.
+        Nearest,
+        /// The straight line between two samples.
+        #[default]
+        Linear,
+        /// The natural cubic spline through all samples.
+        Cubic,
     }
-}
-
-fn not_an_interpolation(text: &str) -> String {
-    format!("'{text}' is not an interpolation; use nearest, linear or cubic")
 }
 
 /// Bound of the rounding of a position, in samples. One that is less outside lies on the sample at the end, and one that is less

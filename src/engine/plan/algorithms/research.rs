@@ -1,5 +1,7 @@
 //! Settings that only the reproduction of a paper needs. The window shows them where the user asks for them.
 
+use crate::named::named;
+
 /// Settings that only the reproduction of a paper needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
@@ -13,31 +15,15 @@ pub struct ResearchSettings {
     pub kernel: PlaneKernel,
 }
 
-/// Implementation of the single-stage backprojection of planes.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    serde::Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_kernel)]
-pub enum PlaneKernel {
-    /// The fast one, in single precision.
-    #[default]
-    Fast,
-    /// The published one (Qiao et al. 2015), in double precision and its order of operations.
-    Paper,
-}
-
-fn not_a_kernel(text: &str) -> String {
-    format!("'{text}' is not a kernel; use fast or paper")
+named! {
+    "a kernel";
+    /// Implementation of the single-stage backprojection of planes.
+    #[derive(Default)]
+    pub enum PlaneKernel {
+        /// The fast one, in single precision.
+        #[default]
+        Fast,
+        /// The published one (Qiao et al. 2015), in double precision and its order of operations.
+        Paper,
+    }
 }

@@ -1,21 +1,20 @@
 //! The order in which the subsets of an epoch are drawn, each once.
 
+use crate::named::named;
 use crate::random;
 
-/// Order of the subsets of an epoch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::EnumString, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_an_order)]
-pub enum DrawOrder {
-    /// At random, another order in each epoch.
-    #[default]
-    Random,
-    /// 0, g, 2 g, … modulo the number of subsets, with another g without a common divisor in each epoch: each next subset is far
-    /// from the last, and all g take turns.
-    Cofactor,
-}
-
-fn not_an_order(text: &str) -> String {
-    format!("'{text}' is not an order of subsets; use random or cofactor")
+named! {
+    "an order of subsets";
+    /// Order of the subsets of an epoch.
+    #[derive(Default)]
+    pub enum DrawOrder {
+        /// At random, another order in each epoch.
+        #[default]
+        Random,
+        /// 0, g, 2 g, … modulo the number of subsets, with another g without a common divisor in each epoch: each next subset is
+        /// far from the last, and all g take turns.
+        Cofactor,
+    }
 }
 
 impl DrawOrder {

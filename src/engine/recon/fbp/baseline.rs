@@ -4,58 +4,42 @@
 //! With polynomials p_j that are orthonormal over the samples of the ends, Σ_ends p_i p_j = δ_ij (Gram–Schmidt from 1, u,
 //! u², u³ with u = −1 … 1 across the projection), the fit is b = Σ_j (Σ_ends y p_j) p_j: nothing has to be solved.
 
+use crate::named::named;
+
 /// Part of the samples at each end that the polynomial is fitted to.
 const END: f64 = 0.05;
 
 /// A polynomial whose remainder after the others is this part of it is no new one: there are too few samples.
 const DEGENERATE: f64 = 1e-9;
 
-/// Baseline that is fitted to the ends of a projection and subtracted.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    serde::Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[strum(parse_err_ty = String, parse_err_fn = not_a_baseline)]
-pub enum Baseline {
-    /// Nothing.
-    #[default]
-    #[serde(rename = "none")]
-    #[strum(serialize = "none")]
-    None,
-    /// A constant.
-    #[serde(rename = "0")]
-    #[strum(serialize = "0")]
-    Constant,
-    /// A straight line.
-    #[serde(rename = "1")]
-    #[strum(serialize = "1")]
-    Line,
-    /// A parabola.
-    #[serde(rename = "2")]
-    #[strum(serialize = "2")]
-    Parabola,
-    /// A cubic polynomial.
-    #[serde(rename = "3")]
-    #[strum(serialize = "3")]
-    Cubic,
+named! {
+    "a baseline (none, or the order of a polynomial)";
+    /// Baseline that is fitted to the ends of a projection and subtracted.
+    #[derive(Default)]
+    pub enum Baseline {
+        /// Nothing.
+        #[default]
+        None,
+        /// A constant.
+        #[serde(rename = "0")]
+        #[strum(serialize = "0")]
+        Constant,
+        /// A straight line.
+        #[serde(rename = "1")]
+        #[strum(serialize = "1")]
+        Line,
+        /// A parabola.
+        #[serde(rename = "2")]
+        #[strum(serialize = "2")]
+        Parabola,
+        /// A cubic polynomial.
+        #[serde(rename = "3")]
+        #[strum(serialize = "3")]
+        Cubic,
+    }
 }
 
 impl Baseline {
-    /// Returns its name on the command line and in files: none, or the polynomial's order.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns its name for people.
     pub fn title(self) -> &'static str {
         match self {
@@ -71,10 +55,6 @@ impl Baseline {
     fn num_terms(self) -> usize {
         self as usize
     }
-}
-
-fn not_a_baseline(text: &str) -> String {
-    format!("'{text}' is not a baseline; use none, or the order of a polynomial, 0 to 3")
 }
 
 /// A fit made for projections of one length.

@@ -18,52 +18,34 @@
 
 use std::f64::consts::PI;
 
-use strum::VariantArray as _;
-
 use crate::data::SweepSpace;
+use crate::named::named;
 
-/// A form of the parabola or the ramp.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    serde::Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_filter)]
-pub enum Filter {
-    /// (−1, 2, −1)/d²: (2 sin ω/2)².
-    SecondDifference,
-    /// The three-point derivative twice, (−1, 0, 2, 0, −1)/4d²: sin²ω. Calm where there is noise.
-    #[default]
-    ThreePoint,
-    /// The five-point derivative (1, −8, 0, 8, −1)/12d twice: ((8 sin ω − sin 2ω)/6)².
-    FivePoint,
-    /// The parabola up to the cut-off: ω².
-    Rectangular,
-    /// The parabola under a sinc: ω² sinc(ω/2c).
-    Sinc,
-    /// The parabola under a Hamming window: ω² (0.54 + 0.46 cos ω/c).
-    Hamming,
-    /// The ramp |ω| of 2D backprojection twice, each time on the samples that there are; a slice takes one, so that it is the
-    /// rectangular filter there.
-    TwoRamp,
+named! {
+    "a filter";
+    /// A form of the parabola or the ramp.
+    #[derive(Default)]
+    pub enum Filter {
+        /// (−1, 2, −1)/d²: (2 sin ω/2)².
+        SecondDifference,
+        /// The three-point derivative twice, (−1, 0, 2, 0, −1)/4d²: sin²ω. Calm where there is noise.
+        #[default]
+        ThreePoint,
+        /// The five-point derivative (1, −8, 0, 8, −1)/12d twice: ((8 sin ω − sin 2ω)/6)².
+        FivePoint,
+        /// The parabola up to the cut-off: ω².
+        Rectangular,
+        /// The parabola under a sinc: ω² sinc(ω/2c).
+        Sinc,
+        /// The parabola under a Hamming window: ω² (0.54 + 0.46 cos ω/c).
+        Hamming,
+        /// The ramp |ω| of 2D backprojection twice, each time on the samples that there are; a slice takes one, so that it is
+        /// the rectangular filter there.
+        TwoRamp,
+    }
 }
 
 impl Filter {
-    /// Returns its name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns true for a window on the parabola or the ramp, which ends at the cut-off.
     pub fn is_window(self) -> bool {
         matches!(self, Filter::Sinc | Filter::Hamming)
@@ -133,11 +115,6 @@ impl Filter {
     }
 }
 
-fn not_a_filter(text: &str) -> String {
-    let names: Vec<&str> = Filter::VARIANTS.iter().map(|filter| filter.name()).collect();
-    format!("'{text}' is not a filter; use one of {}", names.join(", "))
-}
-
 /// (−1)ⁿ.
 fn alternating(n: f64) -> f64 {
     if n.rem_euclid(2.0) == 0.0 { 1.0 } else { -1.0 }
@@ -164,6 +141,8 @@ fn sine_kernel(m: f64, n: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray as _;
+
     use super::*;
     use crate::data::GradientAxis;
 

@@ -22,12 +22,11 @@ use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
 
 use super::baseline::BaselineFit;
 use super::{Baseline, Filter};
 use crate::data::{Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
+use crate::fft::{Complex, Fft, Number};
 use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneSampling};
 use crate::recon::reference::reference_spectrum_at;
 use crate::recon::{DataProblem, ReconError, SettingsProblem};
@@ -93,8 +92,7 @@ impl ProjectionFilter {
             // One period, see above.
             SweepKind::ContinuousWave { .. } => sampling.num_points.max(1),
         };
-        let mut planner = FftPlanner::new();
-        let (forward, inverse) = (planner.plan_fft_forward(len), planner.plan_fft_inverse(len));
+        let (forward, inverse) = (f64::forward(len), f64::inverse(len));
         let form = Form { filter: settings.filter, space: sweep.space, cutoff: settings.cutoff.unwrap_or(1.0) };
         let (mut response, num_passes) = match &sweep.kind {
             // Kernels cut to the 2S − 1 values that samples of S can meet.

@@ -21,6 +21,7 @@ use rayon::prelude::*;
 use crate::algebra::{BackendError, VoxelPlaces};
 use crate::data::Volume;
 use crate::geometry::Grid;
+use crate::named::named;
 pub use kernels::PenaltyKernels;
 pub use pairs::PairWeights;
 
@@ -43,68 +44,37 @@ pub enum Potential {
     },
 }
 
-/// A penalty by its name.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    serde::Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_prior)]
-pub enum Prior {
-    /// [`Potential::RelativeDifference`].
-    #[default]
-    #[serde(rename = "rdp")]
-    #[strum(serialize = "rdp")]
-    RelativeDifference,
-    /// [`Potential::Quadratic`].
-    Quadratic,
-    /// [`Potential::LogCosh`].
-    LogCosh,
+named! {
+    "a prior";
+    /// A penalty by its name.
+    #[derive(Default)]
+    pub enum Prior {
+        /// [`Potential::RelativeDifference`].
+        #[default]
+        #[serde(rename = "rdp")]
+        #[strum(serialize = "rdp")]
+        RelativeDifference,
+        /// [`Potential::Quadratic`].
+        Quadratic,
+        /// [`Potential::LogCosh`].
+        LogCosh,
+    }
 }
 
-fn not_a_prior(text: &str) -> String {
-    format!("'{text}' is not a prior; use rdp, quadratic or log-cosh")
-}
-
-/// Weights κ of the voxels by their name.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    serde::Serialize,
-    serde::Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_kappa)]
-pub enum Kappa {
-    /// √(H · 1) at the start image, H = −∂² log-likelihood / ∂x²: then β acts alike where few and where many counts are measured.
-    #[default]
-    Auto,
-    /// 1.
-    None,
-    /// Those of an image, or of the study.
-    File,
-}
-
-fn not_a_kappa(text: &str) -> String {
-    format!("'{text}' is not a kind of κ; use auto, none or file")
+named! {
+    "a kind of κ";
+    /// Weights κ of the voxels by their name.
+    #[derive(Default)]
+    pub enum Kappa {
+        /// √(H · 1) at the start image, H = −∂² log-likelihood / ∂x²: then β acts alike where few and where many counts are
+        /// measured.
+        #[default]
+        Auto,
+        /// 1.
+        None,
+        /// Those of an image, or of the study.
+        File,
+    }
 }
 
 /// A penalty by its parameters. Those in units of the image follow from the start image where they are not given.

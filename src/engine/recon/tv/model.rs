@@ -10,11 +10,10 @@
 use std::f64::consts::{PI, TAU};
 
 use rayon::prelude::*;
-use rustfft::FftPlanner;
-use rustfft::num_complex::Complex;
 
 use super::lattice::num_axes;
 use crate::data::{Direction, Radical, ReferenceSpectrum, Sweep, SweepKind};
+use crate::fft::{Complex, Number};
 use crate::geometry::Grid;
 use crate::operator::{NonuniformTransform, kernel_size};
 use crate::recon::reference::reference_spectrum_at;
@@ -136,14 +135,14 @@ impl SweepModel {
             }
         }
         // The frequencies below 0 are the conjugates: twice the real part.
-        let inverse = FftPlanner::new().plan_fft_inverse(self.num_points);
+        let inverse = f64::inverse(self.num_points);
         spectra.par_chunks_exact_mut(self.num_points).for_each(|row| inverse.process(row));
         spectra.iter().map(|value| 2.0 * value.re / self.num_points as f64).collect()
     }
 
     /// Returns A* s of projections `[projection, sample]`: an image `[z, y, x]` of each radical.
     pub fn backproject(&self, projections: &[f64]) -> Vec<Vec<f64>> {
-        let forward = FftPlanner::new().plan_fft_forward(self.num_points);
+        let forward = f64::forward(self.num_points);
         let mut spectra: Vec<Complex<f64>> = projections.iter().map(|&value| value.into()).collect();
         spectra.par_chunks_exact_mut(self.num_points).for_each(|row| forward.process(row));
         let transform = NonuniformTransform::new(self.grid.size, self.tolerance);

@@ -11,12 +11,10 @@
 use std::f64::consts::{PI, TAU};
 
 use rayon::prelude::*;
-use realfft::RealFftPlanner;
-use rustfft::FftPlanner;
-use rustfft::num_complex::Complex;
 
 use super::model::voxel_volume;
 use crate::data::{Direction, Sweep};
+use crate::fft::{Complex, Number};
 use crate::geometry::Grid;
 use crate::operator::{NonuniformTransform, SpectralKernels, kernel_size, num_spectral_frequencies};
 use crate::recon::{DataProblem, ReconError, SettingsProblem};
@@ -83,7 +81,7 @@ impl SpectralModel {
     /// Returns A u, `[projection, sample]`, of an image `[sample, z, y, x]`.
     pub fn project(&self, image: &[f64]) -> Vec<f64> {
         let num_voxels = self.grid.num_voxels();
-        let forward = RealFftPlanner::new().plan_fft_forward(self.num_samples);
+        let forward = f64::real_forward(self.num_samples);
         let spectrum = |voxel: usize| {
             let mut row: Vec<f64> = (0..self.num_samples).map(|sample| image[sample * num_voxels + voxel]).collect();
             let mut spectrum = forward.make_output_vec();
@@ -105,14 +103,14 @@ impl SpectralModel {
             }
         }
         // The frequencies below 0 are the conjugates: twice the real part.
-        let inverse = FftPlanner::new().plan_fft_inverse(self.num_points);
+        let inverse = f64::inverse(self.num_points);
         spectra.par_chunks_exact_mut(self.num_points).for_each(|row| inverse.process(row));
         spectra.iter().map(|value| 2.0 * value.re / self.num_points as f64).collect()
     }
 
     /// Returns A* s of projections `[projection, sample]`: the samples `[z, y, x]` of an image.
     pub fn backproject(&self, projections: &[f64]) -> Vec<Vec<f64>> {
-        let forward = FftPlanner::new().plan_fft_forward(self.num_points);
+        let forward = f64::forward(self.num_points);
         let mut spectra: Vec<Complex<f64>> = projections.iter().map(|&value| value.into()).collect();
         spectra.par_chunks_exact_mut(self.num_points).for_each(|row| forward.process(row));
         let transform = NonuniformTransform::new(self.grid.size, self.tolerance);
@@ -125,7 +123,7 @@ impl SpectralModel {
         };
         let num_frequencies = num_spectral_frequencies(self.num_samples);
         let by_frequency: Vec<Vec<Complex<f64>>> = (0..num_frequencies).map(of_alpha).collect();
-        let inverse = RealFftPlanner::new().plan_fft_inverse(self.num_samples);
+        let inverse = f64::real_inverse(self.num_samples);
         let num_voxels = self.grid.num_voxels();
         let mut images = vec![vec![0.0; num_voxels]; self.num_samples];
         let (mut spectrum, mut row) = (inverse.make_input_vec(), inverse.make_output_vec());

@@ -3,8 +3,8 @@
 
 use std::f64::consts::TAU;
 
+use crate::fft::Complex;
 use bytemuck::{Pod, Zeroable};
-use rustfft::num_complex::Complex;
 
 use crate::algebra::Image;
 use crate::operator::{KernelSpectrum, padded_size};

@@ -18,7 +18,6 @@ pub struct Implementation {
     pub racy_sensitivity: bool,
 }
 
-/// A column of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum PaperColumn {
     /// One thread.

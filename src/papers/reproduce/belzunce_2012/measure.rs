@@ -15,9 +15,7 @@ pub struct Run {
     /// Scan, and number of measured counts.
     pub scan: String,
     pub counts: f64,
-    /// The image.
     pub image: String,
-    /// Title of the implementation.
     pub implementation: String,
     pub device: String,
     pub projector: String,
@@ -27,7 +25,6 @@ pub struct Run {
     pub setup_s: f64,
     /// Time of the whole reconstruction.
     pub elapsed_s: f64,
-    /// Iterations.
     pub steps: Vec<Step>,
 }
 
@@ -71,13 +68,11 @@ impl Step {
         }
     }
 
-    /// Returns the time of the iteration.
     pub fn iteration_s(&self) -> f64 {
         self.forward_s + self.ratio_s + self.backprojection_s + self.update_s
     }
 }
 
-/// Extent of a reconstruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     pub num_steps: usize,

@@ -21,7 +21,6 @@ mod warps;
 use crate::data::{Counts, Study};
 use crate::reproduce::prelude::*;
 
-/// The paper.
 #[derive(Clone, Copy)]
 pub(super) struct Belzunce;
 

@@ -22,13 +22,11 @@ pub struct Image {
 }
 
 impl Image {
-    /// Returns its voxels.
     pub fn grid(&self) -> Result<Grid, ReproduceError> {
         let side_mm = self.width_mm / self.size[0] as f64;
         Ok(Grid::centred(self.size, [side_mm, side_mm, self.height_mm])?)
     }
 
-    /// Returns the radius of its field of view, mm.
     pub fn fov_radius_mm(&self) -> f64 {
         0.5 * self.width_mm
     }
@@ -55,7 +53,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the plan of the paper, or a quick one.
     pub fn new(quick: bool) -> Self {
         let image = |name, title, size, width_mm, height_mm| Image { name, title, size, width_mm, height_mm };
         let images = if quick {
@@ -101,7 +98,6 @@ impl Plan {
         if device == DeviceChoice::Cpu && !self.per_lor_is_affordable { &ALL[1..] } else { &ALL }
     }
 
-    /// Returns the geometry of the scan.
     pub fn geometry(&self) -> Result<Arc<ScanGeometry>, ReproduceError> {
         let scanner = scanner::find(self.scanner).ok_or(ReproduceError::Scanner(self.scanner))?;
         Ok(Arc::new(scanner.geometry.clone()))

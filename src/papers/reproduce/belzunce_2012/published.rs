@@ -5,7 +5,6 @@ use super::implementation::PaperColumn::{self, Gtx285, Gtx480, Gtx480Atomics, I7
 /// Numbers of a table by the paper's columns.
 pub type Columns<const N: usize> = &'static [(PaperColumn, [f64; N])];
 
-/// Returns the numbers of a column.
 pub fn of<const N: usize>(table: Columns<N>, column: PaperColumn) -> Option<[f64; N]> {
     table.iter().find(|(name, _)| *name == column).map(|(_, numbers)| *numbers)
 }

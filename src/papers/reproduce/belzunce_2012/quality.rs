@@ -5,21 +5,18 @@ use serde::Serialize;
 
 use crate::data::{Roi, RoiRole, RoiShape, RoiSums, Volume};
 use crate::measure::{average_noise_to_signal, cold_recovery, hot_recovery, noise_to_signal, pooled, pooled_noise_to_signal};
+use crate::named::named;
 use crate::phantom::{Phantom, eight_background_rois};
 
-/// Definition of the noise of several regions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display, strum::EnumString)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case", parse_err_ty = String, parse_err_fn = not_a_reading)]
-pub enum NsrReading {
-    /// Standard deviation over mean of all voxels together.
-    Pooled,
-    /// Mean of the regions' own ratios.
-    Averaged,
-}
-
-fn not_a_reading(text: &str) -> String {
-    format!("'{text}' is not a way to take the noise of several regions; use pooled or averaged")
+named! {
+    "a way to take the noise of several regions";
+    /// Definition of the noise of several regions.
+    pub enum NsrReading {
+        /// Standard deviation over mean of all voxels together.
+        Pooled,
+        /// Mean of the regions' own ratios.
+        Averaged,
+    }
 }
 
 /// Definitions of regions and of noise where the text leaves them open.

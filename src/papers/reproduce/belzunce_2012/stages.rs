@@ -11,7 +11,6 @@ use crate::plan::ProjectorChoice;
 use crate::reproduce::device::limits;
 use crate::reproduce::prelude::*;
 
-/// One measurement.
 #[derive(Clone)]
 pub enum Work {
     Limits(DeviceChoice),
@@ -73,7 +72,6 @@ fn quality_images(context: &Context, scan: Scan) -> Vec<Work> {
     images_of(scan, context.plan.quality_image(), Implementation::of_images(&context.plan, context.device))
 }
 
-/// All stages in their order.
 pub const STAGES: [Stage<Belzunce>; 8] = [
     // Table 1 and figure 9.
     ("limits", |context| {

@@ -12,7 +12,6 @@ use crate::plan::{ProjectorChoice, ProjectorSettings, Rays, choose_projector, ra
 use crate::reproduce::prelude::*;
 use crate::scanner::ScanGeometry;
 
-/// A scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Scan {
@@ -24,7 +23,6 @@ pub enum Scan {
     IqVoxels,
     /// The uniform cylinder, its counts chosen for the paper's noise.
     Cylinder,
-    /// The brain.
     Brain,
 }
 
@@ -39,7 +37,6 @@ pub struct CylinderCounts {
 
 /// Relative deviation of the noise at which the search ends.
 const NSR_TOLERANCE: f64 = 0.01;
-/// Tries at most.
 const MAX_TRIES: usize = 10;
 
 impl Scan {

@@ -13,7 +13,6 @@ use super::{Context, published};
 use crate::reproduce::prelude::*;
 
 impl Context {
-    /// Returns a reconstructed image.
     pub fn image(&self, scan: Scan, image: &Image, implementation: Implementation) -> Result<Option<Volume>, ReproduceError> {
         self.load_image(&Work::Image(scan, image.clone(), implementation))
     }
@@ -44,7 +43,6 @@ impl Row {
         Value { paper_row, ..Value::new(table, self.here.clone(), column, unit) }
     }
 
-    /// Returns a published number of this row.
     pub fn published<const N: usize>(&self, table: published::Columns<N>, column: usize) -> Option<f64> {
         Some(published::of(table, self.paper?)?[column])
     }

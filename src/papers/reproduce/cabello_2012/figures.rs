@@ -88,7 +88,6 @@ fn write_mouse(context: &Context) -> Result<Vec<String>, ReproduceError> {
     )])
 }
 
-/// Returns a line of an implementation.
 fn line(name: String, colour: usize, points: Vec<[f64; 2]>) -> Option<Series> {
     (!points.is_empty()).then_some(Series { name, colour, is_published: false, points })
 }

@@ -64,7 +64,6 @@ impl Context {
     }
 }
 
-/// Adds the table of the matrices.
 pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let Some(matrix) = &context.load::<MatrixFigures>(&Work::Matrix(BasisKind::Blobs))? else { return Ok(()) };
     let cubes: Option<MatrixFigures> = context.load(&Work::Matrix(BasisKind::Cubic))?;

@@ -68,7 +68,6 @@ pub struct Width {
     pub at_half_mm: Option<f64>,
 }
 
-/// Data of a reconstruction.
 pub struct Data<'a> {
     pub plan: &'a Plan,
     pub scan: Scan,

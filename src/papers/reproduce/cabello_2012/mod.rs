@@ -21,7 +21,6 @@ use crate::data::{BasisKind, PairCounts, ResponseMatrix, Study};
 use crate::reproduce::prelude::*;
 use crate::text;
 
-/// The paper.
 #[derive(Clone, Copy)]
 pub(super) struct Cabello;
 

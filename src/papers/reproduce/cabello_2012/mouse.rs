@@ -9,7 +9,6 @@ use crate::recon::{Bed, stitched};
 use crate::reproduce::prelude::*;
 use crate::scanner::CrystalRing;
 
-/// Bed positions.
 pub const NUM_BEDS: usize = 5;
 /// Overlap of the images of neighbouring beds (six slices), mm.
 const OVERLAP_MM: f64 = 3.0;

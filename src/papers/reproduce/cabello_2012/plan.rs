@@ -92,12 +92,10 @@ impl Plan {
         }
     }
 
-    /// Returns the scanner.
     pub fn ring(&self) -> Result<&'static CrystalRing, ReproduceError> {
         find_ring(self.scanner).ok_or(ReproduceError::Scanner(self.scanner))
     }
 
-    /// Returns the recipe of the matrix of a kind of functions.
     pub fn recipe(&self, kind: BasisKind) -> Result<MatrixRecipe, ReproduceError> {
         let num_elements = if kind == BasisKind::Cubic { self.num_cubic_elements } else { self.num_elements };
         let amount = num_elements.map_or(SimulationBudget::Histories(self.num_histories), SimulationBudget::Elements);

@@ -12,7 +12,6 @@ use crate::reproduce::device::timed_threads;
 use crate::reproduce::prelude::*;
 use crate::text::counted;
 
-/// One measurement.
 #[derive(Clone, Copy)]
 pub enum Work {
     Matrix(BasisKind),
@@ -75,7 +74,6 @@ impl Measurement<Cabello> for Work {
     }
 }
 
-/// Returns the images of a scan.
 fn images(kind: BasisKind, scan: Scan, device: DeviceChoice) -> impl Iterator<Item = Work> {
     Implementation::of_images(scan, device).into_iter().map(move |one| Work::Image(kind, scan, one))
 }
@@ -85,7 +83,6 @@ fn mouse(kind: BasisKind, device: DeviceChoice) -> impl Iterator<Item = Work> {
     (0..mouse::NUM_BEDS).flat_map(move |bed| images(kind, Scan::Bed(bed), device)).chain([Work::Mouse(kind)])
 }
 
-/// All stages in their order.
 pub const STAGES: [Stage<Cabello>; 6] = [
     // Section 2.
     ("matrix", |_| vec![Work::Matrix(BasisKind::Blobs)]),

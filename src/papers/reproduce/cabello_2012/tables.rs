@@ -35,7 +35,6 @@ impl Run {
         self.samples.iter().find(|sample| sample.iteration == iteration)
     }
 
-    /// Returns the last measurements up to an iteration.
     pub fn last_up_to(&self, iteration: usize) -> Option<&Sample> {
         self.samples.iter().rfind(|sample| sample.iteration <= iteration)
     }

@@ -9,7 +9,6 @@ use crate::recon::Algorithm;
 use crate::reproduce::prelude::*;
 use crate::statistics::median_and_spread;
 
-/// Time of an iteration.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Times {
     pub device: String,
@@ -18,7 +17,6 @@ pub struct Times {
     pub num_iterations: usize,
 }
 
-/// The data and the tubes.
 #[derive(Clone)]
 pub struct Data {
     pub study: Arc<Study<Counts>>,

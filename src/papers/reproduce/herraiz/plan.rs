@@ -18,7 +18,6 @@ const QUICK_RINGS: usize = 6;
 /// Object of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Object {
-    /// The Derenzo phantom.
     Derenzo,
     /// Points in a warm bar.
     Points,
@@ -49,7 +48,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the plan of the paper, or a quick one.
     pub fn new(paper: Edition, quick: bool) -> Self {
         let num_subsets = if quick { 2 } else { 50 };
         Self {
@@ -83,7 +81,6 @@ impl Plan {
         Ok(Scanner { geometry, heads, ..scanner })
     }
 
-    /// Returns the object of a scan.
     pub fn phantom(&self, object: Object) -> Result<Phantom, ReproduceError> {
         match object {
             Object::Derenzo => Ok(phantom::by_name("derenzo", &self.scanner()?.geometry)?),

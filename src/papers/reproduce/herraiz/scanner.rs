@@ -17,7 +17,6 @@ pub const PUBLISHED_WIDTHS: [[f64; 2]; 3] = [[1.48, 1.88], [1.56, 2.46], [2.34, 
 /// Sensitivity of the real scanner at the centre, %.
 pub const PUBLISHED_SENSITIVITY_PERCENT: f64 = 2.2;
 
-/// Figures of a scanner.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScannerFigures {
     /// Share of the decays at the centre that are counted.

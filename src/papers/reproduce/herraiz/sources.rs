@@ -14,7 +14,6 @@ use crate::reproduce::prelude::*;
 
 /// Distances of the points from the axis, mm: the first and the last are those of the paper.
 pub const POINTS_MM: [f64; 4] = [0.0, 10.0, 20.0, 35.0];
-/// Diameter of a point, mm.
 pub const POINT_DIAMETER_MM: f64 = 0.25;
 /// A point has the activity of this volume of the warm background, mm³.
 pub const POINT_MM3: f64 = 200.0;
@@ -23,7 +22,6 @@ const BAR_MM: [f64; 2] = [8.0, 6.0];
 
 /// Distance of the second line from the axis, mm; the first lies on it.
 pub const FAR_LINE_MM: f64 = 14.0;
-/// Diameter of a line, mm.
 pub const LINE_DIAMETER_MM: f64 = 0.5;
 /// A line has the activity of this cross-section of the warm background, mm².
 pub const LINE_MM2: f64 = 20.0;

@@ -10,7 +10,6 @@ use crate::data::TubeSet;
 use crate::measure::relative_difference;
 use crate::reproduce::prelude::*;
 
-/// One measurement.
 #[derive(Clone, Copy)]
 pub enum Work {
     Times(Implementation),
@@ -89,7 +88,6 @@ impl Measurement<Edition> for Work {
     }
 }
 
-/// All stages in their order.
 pub const STAGES: [Stage<Edition>; 5] = [
     // Table 1 of 2011, table 2 of 2010.
     ("times", |context| Implementation::of_times(context.device).into_iter().map(Work::Times).collect()),

@@ -11,7 +11,6 @@ use super::stages::{Difference, OfRods, Work};
 use super::{Context, Edition};
 use crate::reproduce::prelude::*;
 
-/// Adds the table of times.
 pub fn add_times(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let (published, title) = match context.paper {
         Edition::Nima2011 => (TIMES_2011, "Table 1. Time of one full iteration"),
@@ -57,7 +56,6 @@ pub fn add_times(context: &Context, tables: &mut Tables) -> Result<(), Reproduce
     Ok(())
 }
 
-/// Adds the differences of images.
 pub fn add_differences(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let mut values = Vec::new();
     for implementation in Implementation::of_gpu(context.device) {

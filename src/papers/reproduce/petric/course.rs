@@ -13,7 +13,6 @@ use crate::reproduce::prelude::*;
 /// A run that was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Course {
-    /// Device in words.
     pub device: String,
     pub num_subsets: usize,
     /// Its updates in order.

@@ -21,7 +21,6 @@ mod tables;
 
 pub use reference::petric_reference;
 
-/// The challenge.
 #[derive(Clone, Copy)]
 pub(super) struct Petric;
 
@@ -41,7 +40,6 @@ pub(super) struct Caches {
 }
 
 impl Context {
-    /// Returns the study of the folder.
     fn study(&self) -> Result<Arc<Study<Data>>, ReproduceError> {
         let path = &self.options.data;
         self.cache.study.only((), || {

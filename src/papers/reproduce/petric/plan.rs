@@ -34,7 +34,6 @@ pub enum Method {
 }
 
 impl Plan {
-    /// Returns the plan, or a quick one.
     pub fn new(quick: bool, data: &Path) -> Self {
         Self {
             version: 3,
@@ -76,7 +75,6 @@ impl Method {
         }
     }
 
-    /// Returns the algorithm.
     pub fn algorithm(self) -> AlgorithmChoice {
         match self {
             Method::Osem => AlgorithmChoice::OSEM,

@@ -19,7 +19,6 @@ pub const MAX_CHANGE: f64 = 1e-9;
 pub struct Made {
     /// True if the folder contains the image.
     pub is_given: bool,
-    /// The run for the maximum.
     pub maximum: Maximum,
 }
 

@@ -6,7 +6,6 @@ use super::reference::{Made, by_svrg};
 use super::{Context, Petric};
 use crate::reproduce::prelude::*;
 
-/// One measurement.
 #[derive(Clone, Copy)]
 pub enum Work {
     Reference,

@@ -34,7 +34,6 @@ impl Data {
     }
 }
 
-/// Returns every `step`-th projection.
 fn every(data: &FilteredProjections, step: usize) -> FilteredProjections {
     let selected = || data.iter().step_by(step);
     FilteredProjections {
@@ -44,7 +43,6 @@ fn every(data: &FilteredProjections, step: usize) -> FilteredProjections {
     }
 }
 
-/// Times a program.
 pub fn times(plan: &Plan, size: usize, program: Program, data: &Data) -> Result<Times, ReproduceError> {
     let (grid, all) = (plan.grid(size)?, data.of(program.angles()));
     on_threads(program.num_threads(), || {

@@ -20,7 +20,6 @@ mod stages;
 mod tables;
 mod times;
 
-/// The paper.
 #[derive(Clone, Copy)]
 pub(super) struct Qiao;
 

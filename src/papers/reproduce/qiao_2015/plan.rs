@@ -38,7 +38,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the plan of the paper, or a quick one.
     pub fn new(quick: bool) -> Self {
         Self {
             version: 1,
@@ -53,7 +52,6 @@ impl Plan {
         }
     }
 
-    /// Returns the voxels of an object.
     pub fn grid(&self, size: usize) -> Result<Grid, ReproduceError> {
         Ok(grid_about_zero([size; 3], [self.side_mm / size as f64; 3])?)
     }
@@ -62,7 +60,6 @@ impl Plan {
         Scheme::EqualSolidAngle { num_bands: self.num_bands }
     }
 
-    /// Returns the number of projections of an acquisition.
     pub fn num_projections(&self) -> usize {
         self.scheme().num_directions()
     }

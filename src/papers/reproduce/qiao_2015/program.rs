@@ -55,12 +55,10 @@ impl Program {
         matches!(self, Program::Plain | Program::MultiStage).then_some(1)
     }
 
-    /// Returns the angles of its projections.
     pub fn angles(self) -> Angles {
         if matches!(self, Program::MultiStage | Program::MultiStageAll) { Angles::Linear } else { Angles::Solid }
     }
 
-    /// Returns its name in the paper.
     pub fn paper_name(self) -> Option<&'static str> {
         match self {
             Program::Plain => Some("CS"),

@@ -57,7 +57,6 @@ pub const RESIDENT_THREADS: [(usize, u32); 3] = [(64, 1024), (128, 2048), (200, 
 /// Section 4.4: bytes of the local variables of a thread.
 pub const LOCAL_VARIABLE_BYTES: u32 = 68;
 
-/// Returns the published row of a size.
 pub fn of(size: usize) -> Option<&'static Row> {
     TIMES.iter().find(|row| row.size == size)
 }

@@ -96,7 +96,6 @@ fn paper(mut backend: CudaBackend, grid: Grid, data: &FilteredProjections) -> Re
     Ok(Ready { device, run: Box::new(run) })
 }
 
-/// Prepares the program of a CUDA device.
 #[cfg(feature = "cuda")]
 fn on_cuda(program: Program, number: usize, grid: Grid, data: &FilteredProjections) -> Result<Ready<'_>, ReproduceError> {
     let Some(backend) = choose_device(DeviceChoice::Cuda(number))?.0.take_cuda() else { return Err(no_gpu(number)) };
@@ -116,7 +115,6 @@ fn no_gpu(number: usize) -> ReproduceError {
     OperatorError::from(OperatorLimit::NoGpu(number)).into()
 }
 
-/// Prepares a program.
 pub fn ready(program: Program, grid: Grid, data: &FilteredProjections) -> Result<Ready<'_>, ReproduceError> {
     Ok(match program {
         Program::Plain => plain(grid, data),

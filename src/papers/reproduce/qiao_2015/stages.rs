@@ -7,7 +7,6 @@ use super::{Context, Qiao};
 use crate::reproduce::device::limits;
 use crate::reproduce::prelude::*;
 
-/// One measurement.
 #[derive(Clone, Copy)]
 pub enum Work {
     Limits(DeviceChoice),
@@ -51,7 +50,6 @@ impl Measurement<Qiao> for Work {
     }
 }
 
-/// All stages in their order.
 pub const STAGES: [Stage<Qiao>; 3] = [
     // Table 2 and section 4.4.
     ("limits", |context| vec![Work::Limits(context.device)]),

@@ -29,7 +29,6 @@ fn remarks(times: &AllTimes) -> Vec<String> {
     std::iter::once(format!("Here: {devices}. Medians.")).chain(scaled).collect()
 }
 
-/// Returns a cell of a table of times.
 fn time_value(times: &AllTimes, table: &'static str, size: usize, column: &Column) -> Value {
     let is_part = times.of(size, column).is_some_and(|times| times.projection_step > 1);
     let (here, spread) = times.secs(size, column).unzip();

@@ -54,7 +54,6 @@ pub fn columns_of_ours(device: DeviceChoice) -> Vec<Column> {
     columns.into_iter().filter(|column| column.program.is_some()).collect()
 }
 
-/// All times in a folder.
 pub struct AllTimes(Vec<(Program, Times)>);
 
 impl AllTimes {

@@ -4,7 +4,6 @@ use crate::geometry::Point;
 use crate::measure::lesions::LesionThreshold;
 use crate::ui::widgets::file_task::FileTask;
 
-/// Action on lesions.
 #[derive(Clone, Debug)]
 pub enum LesionAction {
     /// Sets the rule that selects their voxels.
@@ -15,7 +14,6 @@ pub enum LesionAction {
     GoTo(Point, String),
     /// Stores the present numbers as the baseline.
     SetBaseline,
-    /// Removes the baseline.
     ClearBaseline,
     /// Copies the table as text to the clipboard.
     CopyTable(String),

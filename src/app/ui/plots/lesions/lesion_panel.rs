@@ -21,11 +21,8 @@ const FIRST_VALUE: f64 = 4.0;
 /// Height of a row, points.
 const ROW_HEIGHT: f32 = 18.0;
 
-/// Input of the tab.
 pub struct LesionView<'a> {
-    /// Lesions.
     pub state: &'a LesionState,
-    /// Regions.
     pub rois: &'a [Roi],
     /// Kind of the second image and its unit.
     pub second: Option<[&'a str; 2]>,
@@ -44,7 +41,6 @@ impl<'a> LesionView<'a> {
     }
 }
 
-/// Draws the tab.
 pub fn lesions_ui(view: &LesionView, ui: &mut Ui, actions: &mut Vec<LesionAction>) {
     let shown = view.shown();
     ui.horizontal_wrapped(|ui| {

@@ -17,7 +17,6 @@ pub const PERCENT: [f64; 2] = [1.0, 100.0];
 pub struct Baseline {
     /// Name of the image.
     pub title: String,
-    /// Numbers of its lesions.
     pub numbers: LesionBaseline,
 }
 
@@ -34,7 +33,6 @@ pub struct SavedLesions {
     pub threshold: LesionThreshold,
     /// Name of the region in the liver.
     pub liver: String,
-    /// Baseline of the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
 }

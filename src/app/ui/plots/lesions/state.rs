@@ -24,15 +24,12 @@ struct Key {
     second: Option<(u64, Registration)>,
 }
 
-/// Input of a measurement.
 pub struct LesionInput<'a> {
     /// Run and generation of the image.
     pub image: (u64, u64),
-    /// Image.
     pub volume: &'a Arc<Volume>,
     /// Scale of the displayed values.
     pub scale: ValueScale,
-    /// Regions.
     pub rois: &'a [Roi],
     /// Second image and its number.
     pub second: Option<(&'a SecondImage, u64)>,
@@ -40,7 +37,6 @@ pub struct LesionInput<'a> {
     pub placement: Option<Placement>,
 }
 
-/// Result of a measurement.
 type Measured = Result<Arc<LesionTable>, String>;
 
 /// Lesions of the displayed image.
@@ -49,7 +45,6 @@ pub struct LesionState {
     pub threshold: LesionThreshold,
     /// Name of the region in the liver.
     pub liver: String,
-    /// Baseline of the changes.
     pub baseline: Option<Baseline>,
     measured: Option<(Key, Measured)>,
     changes: Option<Changes>,
@@ -118,7 +113,6 @@ impl LesionState {
         self.measured()?.as_ref().ok()
     }
 
-    /// Returns true while lesions are being measured.
     pub fn is_measuring(&self) -> bool {
         self.work.is_some()
     }

@@ -3,20 +3,16 @@
 use crate::plan::{CorrectionRecord, ModelRow, ProjectorRecord, Provenance};
 use crate::ui::widgets::format;
 
-/// Factor of the model.
 pub struct Factor {
     /// Name with its symbol.
     pub name: &'static str,
-    /// Tooltip.
     pub help: &'static str,
     /// Mean along the row; `None` for a step without a value of each bin.
     pub mean: Option<f64>,
-    /// Its source.
     pub source: String,
 }
 
 impl Factor {
-    /// Returns the mean as text.
     pub fn mean_text(&self) -> String {
         self.mean.map_or_else(|| "–".to_owned(), format::value)
     }
@@ -103,7 +99,6 @@ struct Sources {
     additive: String,
 }
 
-/// Returns the sources of factors and background.
 fn sources(corrections: &CorrectionRecord) -> Sources {
     let CorrectionRecord { multiplicative, attenuation, additive, additive_inside, .. } = corrections;
     let inside = if *additive_inside { " (inside the factors)" } else { "" };

@@ -28,12 +28,9 @@ const MIN_PLOT_HEIGHT: f32 = 130.0;
 /// Share of the height for the plot above the table.
 const PLOT_SHARE: f32 = 0.66;
 
-/// Horizontal axis.
 const X_TITLE: &str = "tangential position, mm";
 
-/// Content of the tab.
 pub struct ModelView<'a> {
-    /// Options of the plots.
     pub options: &'a PlotOptions,
     /// Row, or the reason of its absence.
     pub content: Result<ModelContent<'a>, String>,
@@ -41,19 +38,14 @@ pub struct ModelView<'a> {
 
 /// Row of an iterate.
 pub struct ModelContent<'a> {
-    /// Row.
     pub row: &'a ModelRow,
     /// Sampling of the sinogram.
     pub geometry: &'a ScanGeometry,
-    /// Provenance of the image.
     pub provenance: Provenance,
-    /// Iterate as text.
     pub iterate: String,
-    /// Crosshair, mm.
     pub crosshair_mm: Point,
 }
 
-/// Draws the tab.
 pub fn model_ui(view: &ModelView, ui: &mut Ui, actions: &mut Vec<PlotAction>) {
     let content = match &view.content {
         Ok(content) => content,
@@ -116,7 +108,6 @@ fn head_ui(options: &PlotOptions, content: &ModelContent, ui: &mut Ui, actions: 
     }
 }
 
-/// Curve of the counts.
 struct CountCurve {
     name: &'static str,
     colour: Color32,
@@ -127,7 +118,6 @@ struct CountCurve {
 /// Name of the measured counts, which are drawn as points.
 const MEASURED: &str = "measured";
 
-/// Returns the curves of the counts.
 fn curves(ModelContent { row, .. }: &ModelContent, ui: &Ui) -> Vec<CountCurve> {
     let colours = theme::colours(ui.visuals());
     let points = |values: &[f32]| points(row, values);

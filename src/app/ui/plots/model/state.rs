@@ -9,17 +9,13 @@ use crate::ui::widgets::background_value::BackgroundValue;
 
 /// Input of a row.
 pub struct ModelInput<'a> {
-    /// Set-up of the run.
     pub info: &'a StartInfo,
-    /// Iterate.
     pub id: IterateId,
     /// Its image, without a filter.
     pub volume: &'a Arc<Volume>,
-    /// Row.
     pub row: SinogramRow,
 }
 
-/// Row with its model, or a failure as text.
 type Outcome = Result<ModelRow, String>;
 
 /// Newest row.
@@ -53,7 +49,6 @@ impl ModelState {
     }
 }
 
-/// Rows of a run.
 struct RunRows {
     job: Job,
     projector: String,

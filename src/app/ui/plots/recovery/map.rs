@@ -116,7 +116,6 @@ fn tick(ui: &Ui, rect: Rect, colour: egui::Color32) {
     ui.painter().line_segment([at(0.43, 0.73), at(0.76, 0.3)], stroke);
 }
 
-/// Describes a setting.
 pub fn text(point: &RecoveryPoint, verdict: Option<&Verdict>, is_recommended: bool) -> String {
     let filter = if point.filter_mm == 0.0 { "no post-filter".to_owned() } else { format!("post-filter {} mm", point.filter_mm) };
     let setting = format!("Iteration {}, {filter}", point.iteration);

@@ -24,11 +24,8 @@ const RATIO_WIDTH: f32 = 60.0;
 /// Tooltip of the tab's numbers.
 const HELP: &str = "Recovery: (value in the sphere / background) / true ratio. A50: mean of the voxels above (max + background) / 2 that are connected with the maximum. Background: mean of 60 circles of 37 mm. Recommended: the setting that complies with the smallest root mean square distance from the middles of the bands";
 
-/// Input of the panel.
 pub struct RecoveryView<'a> {
-    /// Standards.
     pub state: &'a RecoveryState,
-    /// Run.
     pub live: &'a LiveRun,
     /// Iteration and post-filter, mm, of the displayed image; `None` without an image.
     pub shown: Option<(usize, f64)>,
@@ -36,7 +33,6 @@ pub struct RecoveryView<'a> {
     pub activity_ratio: Option<f64>,
 }
 
-/// Draws the panel.
 pub fn recovery_ui(view: &RecoveryView, ui: &mut Ui, actions: &mut Vec<RecoveryAction>) {
     let Some(standard) = view.state.standard() else { return };
     ui.horizontal(|ui| {

@@ -23,7 +23,6 @@ impl Default for RecoveryState {
 }
 
 impl RecoveryState {
-    /// Returns the standards.
     pub fn standards(&self) -> &[RecoveryStandard] {
         &self.standards
     }
@@ -33,7 +32,6 @@ impl RecoveryState {
         self.standards.get(self.selected)
     }
 
-    /// Selects the standard of an index.
     pub fn select(&mut self, index: usize) {
         self.selected = index.min(self.standards.len().saturating_sub(1));
     }

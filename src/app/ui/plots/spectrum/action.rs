@@ -13,12 +13,10 @@ pub enum SpectrumOf {
     Region,
 }
 
-/// Action of the tab of spectra.
 #[derive(Clone, Debug)]
 pub enum SpectrumAction {
     /// On the maps of lines.
     Layer(LayerAction),
-    /// On a region.
     Roi(RoiAction),
     /// Chooses the drawn spectrum.
     Show(SpectrumOf),

@@ -9,7 +9,6 @@ use crate::measure::spectrum::{LineFigures, LineFit, LineFitter, LineMaps, mean_
 use crate::report::LinesShown;
 use crate::ui::layer::line_map::LineSettings;
 
-/// Lines of the regions.
 #[derive(Default)]
 pub struct RegionLines {
     /// Fits and calibration.
@@ -30,7 +29,6 @@ pub struct RegionSpectrum {
 }
 
 impl RegionSpectrum {
-    /// Returns the name of the region.
     pub fn name(&self) -> &str {
         &self.of.2.name
     }

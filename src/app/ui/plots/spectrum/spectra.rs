@@ -6,7 +6,6 @@ use crate::data::{FieldAxis, Volume};
 
 /// Spectra of an iterate.
 pub struct Spectra {
-    /// Fields of the samples.
     pub axis: FieldAxis,
     /// An image of each sample.
     pub samples: Vec<Arc<Volume>>,

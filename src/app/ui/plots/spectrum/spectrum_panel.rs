@@ -29,19 +29,12 @@ const POINTS_PER_SAMPLE: usize = 8;
 /// Text before the first spectra.
 const NO_SPECTRA_YET: &str = "The spectra begin with the first iterations of the run.";
 
-/// Input of the tab.
 pub struct SpectrumView<'a> {
-    /// Spectra and lines.
     pub state: &'a SpectraState,
-    /// Chosen map.
     pub map: LineMap,
-    /// Point of the crosshair, mm.
     pub crosshair_mm: Point,
-    /// Axes of the image.
     pub axes: ImageAxes,
-    /// Regions.
     pub rois: &'a [Roi],
-    /// Selected region.
     pub selected: Option<usize>,
     /// Host of a remote session, on which the spectra stay.
     pub remote_host: Option<String>,
@@ -112,7 +105,6 @@ impl SpectrumView<'_> {
     }
 }
 
-/// Draws the tab.
 pub fn spectrum_ui(view: &SpectrumView, ui: &mut Ui, actions: &mut Vec<SpectrumAction>) {
     if let Some(host) = &view.remote_host {
         let text = format!(

@@ -38,9 +38,7 @@ struct Fitting {
 /// Next request of spectra.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// None for now.
     None,
-    /// At once.
     Now,
     /// After a pause.
     After(Duration),
@@ -88,7 +86,6 @@ impl SpectraState {
         *self = Self::default();
     }
 
-    /// Returns the settings of the lines.
     pub fn settings(&self) -> LineSettings {
         self.settings
     }
@@ -98,7 +95,6 @@ impl SpectraState {
         self.settings = settings;
     }
 
-    /// Returns the newest spectra.
     pub fn newest(&self) -> Option<&Spectra> {
         self.newest.as_deref()
     }
@@ -130,7 +126,6 @@ impl SpectraState {
         &self.regions
     }
 
-    /// Returns true while lines are being fitted.
     pub fn is_fitting(&self) -> bool {
         self.fitting.is_some()
     }

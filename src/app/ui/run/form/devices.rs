@@ -34,7 +34,6 @@ impl DeviceList {
         }
     }
 
-    /// Returns the devices that are known so far.
     pub fn known(&self) -> &[Device] {
         &self.known
     }
@@ -54,7 +53,6 @@ fn text(device: &Device) -> String {
     }
 }
 
-/// Returns the name of a device.
 pub fn device_in_words(devices: &[Device], choice: DeviceChoice) -> String {
     devices.iter().find(|device| device.choice == choice).map_or_else(|| "other".into(), text)
 }

@@ -13,7 +13,6 @@ use crate::ui::run::live::LiveRun;
 /// Input of a forecast.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForecastKey {
-    /// Settings.
     pub forms: Forms,
     /// Number of the study, and number of its projections or sets of tubes.
     pub study: (usize, usize),

@@ -9,7 +9,6 @@ use crate::ui::study::open::open_study::OpenStudy;
 /// Settings of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forms {
-    /// Settings of the reconstruction.
     pub settings: SettingsForm,
     /// When it stops automatically, where it iterates.
     pub stop: StopForm,

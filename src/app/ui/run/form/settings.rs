@@ -13,34 +13,27 @@ use crate::plan::{
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::fields::held_within;
 
-/// The form's fields.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct SettingsForm {
-    /// Algorithm.
     pub algorithm: AlgorithmChoice,
     /// Full iterations.
     pub num_iterations: usize,
-    /// Subsets.
     pub num_subsets: usize,
     /// Bound on the subsets of the study.
     #[serde(skip)]
     pub subset_rule: Option<SubsetRule>,
     /// Voxels along x, y, z.
     pub size: [usize; 3],
-    /// Voxel sides, mm.
     pub voxel_mm: [f64; 3],
     /// Radius of the field of view, mm; `None` = the inscribed circle.
     pub fov_radius_mm: Option<f64>,
     /// Lines per bin.
     pub rays: Rays,
-    /// Resolution model.
     pub psf: Option<Psf>,
     /// Time of flight of sinograms.
     pub tof: TofSettings,
-    /// Projector.
     pub projector: ProjectorChoice,
-    /// Device.
     pub device: DeviceChoice,
     /// Accumulation; `None` = the device's default.
     pub accumulation: Option<Accumulation>,
@@ -58,10 +51,8 @@ pub struct SettingsForm {
     /// Settings that only the reproduction of a paper needs.
     #[serde(flatten)]
     pub research: ResearchSettings,
-    /// The algorithm's own parameters.
     #[serde(flatten)]
     pub parameters: Parameters,
-    /// Facts of the study that bound the choices.
     #[serde(skip)]
     pub bounds: Bounds,
     /// Grid of the images that come with the study.
@@ -72,7 +63,6 @@ pub struct SettingsForm {
 /// Facts of a study that bound the choices of the form.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bounds {
-    /// Traits of its data.
     pub traits: Traits,
     /// Space of the image of a sweep.
     pub space: SweepSpace,
@@ -139,7 +129,6 @@ impl Default for SettingsForm {
     }
 }
 
-/// Returns a resolution model in words.
 pub fn psf_text(psf: &Option<Psf>) -> String {
     psf.as_ref().map_or_else(|| "none".to_owned(), Psf::to_string)
 }
@@ -270,7 +259,6 @@ impl SettingsForm {
         self.voxel_mm = self.size.map(|n| extent_mm / n.max(1) as f64);
     }
 
-    /// Returns the replicates of a run.
     fn replicate_settings(&self) -> Option<ReplicateSettings> {
         let Self { as_if_secs, scan_secs, bounds: Bounds { duration_secs, .. }, .. } = *self;
         let num = self.replicates.filter(|_| self.algorithm.has_replicates())?;

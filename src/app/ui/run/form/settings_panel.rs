@@ -25,13 +25,11 @@ const USUAL_REPLICATES: usize = 20;
 const USUAL_PART_SECS: f64 = 60.0;
 const MAX_SCAN_SECS: f64 = 1e6;
 
-/// Input of the rows.
 pub struct SettingsView<'a> {
     /// The form of the run that is watched, as it was when the run began; `None` = there is no run.
     pub running: Option<&'a SettingsForm>,
     /// True until that run is over.
     pub is_active: bool,
-    /// The devices to choose from.
     pub devices: &'a [Device],
     /// Reason why the scan has no tubes of response, if it has none.
     pub why_no_tubes: Option<&'a str>,
@@ -233,7 +231,6 @@ fn subsets_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     ui.end_row();
 }
 
-/// Draws the row of a parameter of the algorithm.
 fn parameter_ui(parameter: &Parameter, form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     let value = form.parameters.value(parameter);
     let of = |form: &SettingsForm| form.parameters.value(parameter);
@@ -388,10 +385,8 @@ fn research_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     }
 }
 
-/// Tooltip of the time frames.
 const FRAMES_HELP: &str = "Parts of the time that are reconstructed one after the other, each with these settings: 6x10,4x60 are six frames of ten seconds and then four of sixty, 0-60,60-300 go from one second to another. Empty: all of it as one image";
 
-/// Draws the field of the time frames.
 fn frames_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     let text = |text: &String| if text.is_empty() { "all of it as one image".to_owned() } else { text.clone() };
     view.label(ui, "Frames", &form.frames, |form| form.frames.clone(), text);
@@ -446,7 +441,6 @@ fn tof_ui(tof: &mut TofSettings, bins: &TofBins, ui: &mut Ui) {
     ui.end_row();
 }
 
-/// Tooltip of the resolution model.
 const PSF_HELP: &str = "Gaussian point spread function (FWHM) as part of the projections, in both directions. It sharpens the image and overshoots at edges: small hot spheres can come out too hot. The post-filter is something else: it blurs the finished image";
 
 /// Accessible names of its widths.
@@ -455,7 +449,6 @@ const PSF_NAMES: [&str; 3] = ["Resolution model, x", "Resolution model, y", "Res
 /// Width that a new model has along each axis, mm.
 const NEW_PSF_MM: f64 = 4.5;
 
-/// Tooltip of the file of a resolution model.
 const PSF_FILE_HELP: &str =
     "Reads widths by the distance from the axis (TOML): radius_mm, radial_fwhm_mm, tangential_fwhm_mm, axial_fwhm_mm";
 

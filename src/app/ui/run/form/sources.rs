@@ -35,7 +35,6 @@ impl RadicalSource {
         Self { name: name.clone(), ..Self::of_file(file) }
     }
 
-    /// Returns the name of its file.
     fn file_name(&self) -> String {
         self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -60,7 +59,6 @@ pub fn read_radicals(sources: &[RadicalSource]) -> Result<Vec<Radical>, String> 
     sources.iter().map(radical).collect()
 }
 
-/// Returns the radicals as text.
 pub fn sources_text(sources: &[RadicalSource]) -> String {
     let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
     if names.is_empty() { "one radical".to_owned() } else { names.join(", ") }

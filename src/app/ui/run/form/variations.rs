@@ -9,7 +9,6 @@ use crate::ui::study::open::open_study::OpenStudy;
 
 /// One thing, by its name in the form, and the settings for each of its other values.
 pub struct Variation {
-    /// Its name.
     pub name: &'static str,
     /// The values in words.
     pub choices: Vec<(String, Forms)>,

@@ -23,7 +23,6 @@ pub struct DoneFrame {
     edits: RoiEdits,
 }
 
-/// A series of frames.
 #[derive(Clone, Debug, Default)]
 pub struct FrameSeries {
     frames: Vec<FrameTime>,
@@ -50,7 +49,6 @@ impl FrameSeries {
         (!frames.is_empty()).then(|| Self { left_out: moved_limits(&frames).into_iter().collect(), frames, ..Self::default() })
     }
 
-    /// Returns all frames.
     pub fn frames(&self) -> &[FrameTime] {
         &self.frames
     }

@@ -10,9 +10,7 @@ use crate::ui::widgets::theme;
 /// Curve of a ROI.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeActivity {
-    /// Name of the ROI.
     pub name: String,
-    /// Colour of the ROI.
     pub colour: Color32,
     /// Points of the frames in which the ROI was measured.
     pub points: Vec<ActivityPoint>,

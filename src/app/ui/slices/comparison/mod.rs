@@ -14,7 +14,6 @@ use crate::ui::widgets::format;
 /// Kind of the comparison with the reference image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 pub enum CompareMode {
-    /// Not at all.
     #[default]
     #[strum(serialize = "off")]
     Off,
@@ -39,7 +38,6 @@ impl CompareMode {
         after.copied().unwrap_or_default()
     }
 
-    /// Returns the tooltip.
     pub(super) fn help(self) -> &'static str {
         match self {
             CompareMode::Off => "The image of this run alone",
@@ -50,7 +48,6 @@ impl CompareMode {
         }
     }
 
-    /// Returns true if both images need the same grid.
     pub fn needs_same_grid(self) -> bool {
         self == CompareMode::Difference
     }
@@ -71,7 +68,6 @@ pub struct Beside<'a> {
 /// A picture, and the part of the view's width that it covers, from and to, 0..=1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// The picture.
     pub picture: SliceView,
     /// The part.
     pub range: [f32; 2],

@@ -13,7 +13,6 @@ pub const ENTERED: &str = "entered here";
 
 /// Images of another program, and the unit in which they are shown.
 pub struct OpenImages {
-    /// Images.
     pub series: Arc<ImageSeries>,
     /// Their file or folder.
     pub path: Option<PathBuf>,
@@ -23,7 +22,6 @@ pub struct OpenImages {
     pub uptake: Option<SuvDefinition>,
 }
 
-/// Moment of a PET scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PetMoment {
     /// Injection of the tracer.
@@ -33,7 +31,6 @@ pub enum PetMoment {
 }
 
 impl PetMoment {
-    /// Returns the displayed name.
     pub fn name(self) -> &'static str {
         match self {
             PetMoment::Injection => "Injection",
@@ -57,17 +54,11 @@ pub struct ImageChanges {
     pub uptake: Option<SuvDefinition>,
     /// Injected activity, Bq.
     pub dose_bq: Option<f64>,
-    /// Half-life, s.
     pub half_life_secs: Option<f64>,
-    /// Weight, kg.
     pub weight_kg: Option<f64>,
-    /// Height, m.
     pub height_m: Option<f64>,
-    /// Sex.
     pub sex: Option<Sex>,
-    /// Moment of the injection.
     pub injection: Option<DateTime>,
-    /// Start of the scan.
     pub scan_start: Option<DateTime>,
 }
 

@@ -8,7 +8,6 @@ use crate::session::Feed;
 pub struct OpenList {
     /// Events; none while the file is growing.
     pub list: EventList,
-    /// Its files.
     pub files: ListFiles,
     /// Arrangement of the crystals.
     pub arrangement: String,
@@ -29,9 +28,7 @@ pub struct Following {
 /// Numbers of events.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
-    /// Number of prompt coincidences.
     pub num_prompts: usize,
-    /// Number of delayed coincidences.
     pub num_delayeds: usize,
     /// Counts per second over time, of prompts and delayeds: (s, 1/s).
     pub rates: [Vec<[f64; 2]>; 2],
@@ -48,7 +45,6 @@ impl Counted {
 }
 
 impl OpenList {
-    /// Returns the state of the events of a file.
     pub fn new(list: EventList, files: ListFiles) -> Self {
         let arrangement = match cylinder_of(&list.facts) {
             Ok(cylinder) => format!("{} rings of {}, {} gaps", cylinder.num_rings, cylinder.num_detectors, cylinder.num_gaps()),

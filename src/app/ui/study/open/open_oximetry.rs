@@ -6,21 +6,17 @@ use std::sync::Arc;
 use crate::data::{OxygenSeries, Sweep, SweepSpace};
 use crate::ui::widgets::format;
 
-/// Open acquisitions of pulse oximetry.
 pub struct OpenOximetry {
-    /// Acquisitions.
     pub series: Arc<OxygenSeries>,
     /// File of the study; `None` for a simulation.
     pub path: Option<PathBuf>,
 }
 
 impl OpenOximetry {
-    /// Returns the space of the image.
     pub fn space(&self) -> SweepSpace {
         self.series.sweeps.first().map_or(SweepSpace::Volume, |sweep| sweep.space)
     }
 
-    /// Returns the facts about the study as names and values.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let OxygenSeries { times_us, sweeps, calibration } = &*self.series;
         let times: Vec<String> = times_us.iter().map(f64::to_string).collect();

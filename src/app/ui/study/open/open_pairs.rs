@@ -8,15 +8,12 @@ use crate::plan::default_matrix_recipe;
 
 /// Crystal-pair histogram and its system matrix.
 pub struct OpenPairs {
-    /// Histogram.
     pub pairs: PairCounts,
     /// Total counts.
     pub total: f64,
     /// Its file; `None` for a simulation.
     pub file: Option<PathBuf>,
-    /// System matrix, if any.
     pub matrix: Option<Arc<ResponseMatrix>>,
-    /// File of the system matrix, if any.
     pub matrix_file: Option<PathBuf>,
     /// Reason why a run cannot simulate a matrix.
     pub matrix_refusal: Option<String>,

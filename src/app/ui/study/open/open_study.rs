@@ -24,9 +24,7 @@ use crate::ui::study::sweep_facts::sweep_facts;
 use crate::ui::widgets::format;
 use crate::ui::widgets::image_axes::ImageAxes;
 
-/// Open study.
 pub struct OpenStudy {
-    /// Study.
     pub study: Arc<Study<Data>>,
     /// Voxels of its image along x, y, z; `None`: the default grid.
     pub size: Option<[usize; 3]>,
@@ -52,9 +50,7 @@ pub enum OpenData {
 
 /// Open sinograms.
 pub struct OpenCounts {
-    /// Sinograms.
     pub counts: Counts,
-    /// Their total.
     pub total: f64,
     /// Bound on the number of their subsets.
     pub subset_rule: SubsetRule,
@@ -62,7 +58,6 @@ pub struct OpenCounts {
     pub files: Option<ScanFiles>,
     /// Calibration in the folder of a scan on a server, Bq/mL of 1 count/mm.
     pub calibration_of_server: Option<f64>,
-    /// Tubes of response, if any.
     pub tubes: Option<Box<OpenTubes>>,
 }
 
@@ -161,7 +156,6 @@ impl OpenStudy {
         }
     }
 
-    /// Returns the facts about it as names and values.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         match &self.data {
             OpenData::Counts(open) => counts_facts(open),
@@ -185,7 +179,6 @@ impl OpenStudy {
         }
     }
 
-    /// Replaces the data of the study.
     fn set_data(&mut self, data: Data) {
         self.study = self.study_with(data);
     }
@@ -194,17 +187,14 @@ impl OpenStudy {
         Arc::new(Study::clone(&self.study).map(|_| data))
     }
 
-    /// Returns the arrival of its projections.
     pub fn arrivals(&self) -> Arrivals {
         self.sweep().map_or(Arrivals::Over, OpenSweep::arrivals)
     }
 
-    /// Returns its title.
     pub fn title(&self) -> &str {
         &self.study.title
     }
 
-    /// Returns the axes of its image.
     pub fn axes(&self) -> ImageAxes {
         match &self.data {
             OpenData::Counts(_) | OpenData::Pairs(_) | OpenData::Events(_) | OpenData::Images(_) => ImageAxes::PATIENT,

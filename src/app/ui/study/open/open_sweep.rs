@@ -35,7 +35,6 @@ pub struct OpenSweep {
     pub phase_degrees: f64,
     /// Selected projection; `None`: the newest.
     pub selected: Option<usize>,
-    /// Picture of the projections.
     pub picture: Option<Picture>,
     lines: Option<(LinesOf, Lines)>,
     /// Filter of the image; before the first run, of the next run.
@@ -48,7 +47,6 @@ pub struct OpenSweep {
 pub struct Picture {
     /// Texture: samples to the right, projections upwards.
     pub texture: TextureHandle,
-    /// Number of projections.
     pub num_projections: usize,
     /// True for the acquisition of the file, false for a replay.
     is_whole: bool,
@@ -65,13 +63,9 @@ struct LinesOf {
 /// Measured and filtered projection, each as (mm, value relative to the largest magnitude).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lines {
-    /// Index of the projection.
     pub index: usize,
-    /// Direction.
     pub direction: Direction,
-    /// Measured values.
     pub measured: Vec<[f64; 2]>,
-    /// Filtered values.
     pub filtered: Vec<[f64; 2]>,
     /// Reason of a failed filter.
     pub failure: Option<String>,
@@ -124,7 +118,6 @@ impl OpenSweep {
         &self.whole
     }
 
-    /// Returns the space of its image.
     pub fn space(&self) -> SweepSpace {
         self.whole().look(|sweep| sweep.space)
     }
@@ -147,7 +140,6 @@ impl OpenSweep {
         !self.acquisition.is_same(self.whole())
     }
 
-    /// Returns the arrival of the projections.
     pub fn arrivals(&self) -> Arrivals {
         match (self.is_live(), self.is_replay()) {
             (false, _) => Arrivals::Over,

@@ -10,11 +10,8 @@ use crate::measure::full_width_at_half_maximum;
 use crate::render::Palette;
 use crate::ui::widgets::format;
 
-/// Tubes of response of the open study.
 pub struct OpenTubes {
-    /// Their file, if any.
     pub file: Option<PathBuf>,
-    /// Tubes.
     pub set: Arc<TubeSet>,
     /// Sum of the coefficients of each tube, mm, `[radial][ring difference]`.
     sums: Vec<f64>,
@@ -24,7 +21,6 @@ pub struct OpenTubes {
     along: usize,
     /// Picture of all sums: distances from the axis to the right, ring differences upwards.
     pub map: Option<TextureHandle>,
-    /// Pictures of the selected tube.
     pub sections: Option<Sections>,
 }
 
@@ -46,7 +42,6 @@ impl OpenTubes {
         Self { file, along: set.sampling.num[0] / 2, set, sums, selected: [0, 0], map: None, sections: None }
     }
 
-    /// Returns the sampling of the tubes.
     pub fn sampling(&self) -> &TubeSampling {
         &self.set.sampling
     }
@@ -56,7 +51,6 @@ impl OpenTubes {
         self.selected
     }
 
-    /// Selects a tube.
     pub fn select(&mut self, [radial, difference]: [usize; 2]) {
         let sampling = &self.set.sampling;
         self.selected = [radial.min(sampling.num_radial - 1), difference.min(sampling.num_ring_differences - 1)];
@@ -87,7 +81,6 @@ impl OpenTubes {
         self.sums[radial * self.set.sampling.num_ring_differences + difference]
     }
 
-    /// Returns the largest sum of a tube, mm.
     pub fn largest_sum_mm(&self) -> f64 {
         self.sums.iter().copied().fold(0.0, f64::max)
     }

@@ -26,22 +26,17 @@ use crate::ui::workspace::panes::arrangement::Arrangement;
 use crate::ui::workspace::panes::pane::Pane;
 use crate::ui::workspace::panes::panes_ui::PaneAction;
 
-/// Action with its name and keys.
 #[derive(Clone)]
 pub struct Command {
     /// Keys; none for a command of the search alone.
     pub keys: Vec<KeyboardShortcut>,
-    /// Name.
     pub text: Cow<'static, str>,
-    /// Action.
     pub action: Action,
 }
 
 /// Commands of one kind of work.
 pub struct Group {
-    /// Title.
     pub title: &'static str,
-    /// Commands.
     pub commands: Vec<Command>,
 }
 
@@ -49,7 +44,6 @@ pub struct Group {
 pub struct CommandsView<'a> {
     /// Stored iterates.
     pub scrubber: &'a ScrubberView<'a>,
-    /// Series of time frames.
     pub frames: Option<&'a FrameSeries>,
     /// True if the run is paused or has ended.
     pub is_paused: bool,
@@ -63,7 +57,6 @@ pub struct CommandsView<'a> {
     pub palette: Palette,
     /// Palette of images without negative values.
     pub usual_palette: Palette,
-    /// Titles of the panes.
     pub panes: Vec<(Pane, &'static str)>,
 }
 
@@ -89,7 +82,6 @@ fn without_key(text: impl Into<Cow<'static, str>>, action: Action) -> Command {
 
 const SHIFTED: Modifiers = Modifiers { shift: true, ..Modifiers::COMMAND };
 
-/// Returns all commands.
 pub fn groups(view: &CommandsView) -> Vec<Group> {
     vec![
         Group { title: "Files", commands: files() },

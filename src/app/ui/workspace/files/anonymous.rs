@@ -14,7 +14,6 @@ use crate::ui::workspace::app::App;
 /// Title of an anonymous image in reports and pictures.
 const ANONYMOUS_IMAGE: &str = "anonymous image";
 
-/// Title of an anonymous baseline.
 const ANONYMOUS_BASELINE: &str = "the baseline";
 
 impl App {
@@ -23,7 +22,6 @@ impl App {
         self.preferences.is_anonymous
     }
 
-    /// Returns the record of a file to write.
     pub(in crate::ui) fn record_to_write(&self, record: Provenance) -> Provenance {
         if self.is_anonymous() { record.anonymised() } else { record }
     }

@@ -30,9 +30,7 @@ enum Answer {
 /// Files that a task would overwrite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overwrite {
-    /// Task.
     pub task: FileTask,
-    /// Chosen path.
     pub path: PathBuf,
     /// Existing files.
     pub files: Vec<PathBuf>,
@@ -47,15 +45,12 @@ pub struct Dialogs {
     pub typed: Option<(FileTask, String)>,
     /// Folder of names without one in the path window.
     pub folder: PathBuf,
-    /// Folder of the last file.
     pub last_folder: Option<PathBuf>,
     /// Server with the files of the study, in a remote session.
     pub host: Option<String>,
     /// Question about existing files.
     pub overwrite: Option<Overwrite>,
-    /// Form of a series to send.
     pub send: Option<SendForm>,
-    /// Plot to save.
     plot: Option<PlotToSave>,
 }
 
@@ -101,7 +96,6 @@ impl Dialogs {
         is_asked
     }
 
-    /// Returns the plot to save.
     pub fn take_plot(&mut self) -> Option<PlotToSave> {
         self.plot.take()
     }

@@ -7,9 +7,7 @@ use crate::io::{Correction, files_written};
 use crate::ui::study::file_check::{STUDIES, studies};
 use crate::ui::widgets::file_task::{FileTask, LesionFile, ListTable, NemaStandard};
 
-/// Content of a file dialog.
 pub struct FileDialog {
-    /// Title.
     pub title: &'static str,
     /// Description of the formats, for the path window.
     pub formats: String,
@@ -42,7 +40,6 @@ fn write(title: &'static str, formats: impl Into<String>, filters: Vec<Filter>, 
 }
 
 impl FileDialog {
-    /// Returns the dialog of a task.
     pub fn of(task: FileTask) -> Self {
         let all_files = || filter("All files", &["*"]);
         match task {

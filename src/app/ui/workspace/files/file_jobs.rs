@@ -25,7 +25,6 @@ impl App {
         self.file_jobs.push(FileJob { task, path: path.to_owned(), image, work });
     }
 
-    /// Returns true while a file is being written.
     pub fn is_writing(&self) -> bool {
         !self.file_jobs.is_empty() || self.run().live.radicals_file.is_some()
     }

@@ -24,7 +24,6 @@ const ANGLE_MS: u16 = 100;
 const ITERATE_MS: u16 = 500;
 
 impl App {
-    /// Returns true while a film is being taken.
     pub fn is_filming(&self) -> bool {
         self.film.is_some()
     }

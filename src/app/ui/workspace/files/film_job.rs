@@ -26,7 +26,6 @@ pub struct FilmJob {
 }
 
 impl FilmJob {
-    /// Returns the state as text.
     pub fn text(&self) -> String {
         format!("Film: picture {} of {}", self.num_taken + 1, self.contents.len())
     }

@@ -63,7 +63,6 @@ struct ReportSources {
     rois: Vec<Roi>,
     title: String,
     provenance: Option<Provenance>,
-    /// Standards of recovery coefficients.
     standards: Vec<RecoveryStandard>,
     /// Settings of the run that were measured.
     settings: Vec<RecoveryPoint>,

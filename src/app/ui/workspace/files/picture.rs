@@ -156,7 +156,6 @@ impl App {
     }
 }
 
-/// Returns true for the path of a PNG file.
 pub(in crate::ui) fn is_png(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"))
 }

@@ -8,13 +8,10 @@ use crate::ui::workspace::persistence::prefs::Preferences;
 /// Series to send, and the typed node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SendForm {
-    /// Folder of the series.
     pub folder: PathBuf,
     /// Application entity title of the node.
     pub title: String,
-    /// Host of the node.
     pub host: String,
-    /// Port of the node.
     pub port: String,
     /// Application entity title of this program.
     pub calling: String,

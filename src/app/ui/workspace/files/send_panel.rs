@@ -7,7 +7,6 @@ use crate::ui::widgets::fields::anonymise_ui;
 use crate::ui::widgets::modal::form_ui;
 use crate::ui::workspace::actions::{Action, FileAction};
 
-/// Draws the form.
 pub fn send_ui(form: &SendForm, is_anonymous: bool, ctx: &Context, actions: &mut Vec<Action>) {
     let mut edited = form.clone();
     let text = format!("All DICOM files of {}. The connection is not encrypted.", form.folder.display());

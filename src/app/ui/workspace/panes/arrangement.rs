@@ -41,12 +41,10 @@ pub enum Arrangement {
 }
 
 impl Arrangement {
-    /// Returns the name.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// Returns the tooltip.
     pub fn help(self) -> &'static str {
         match self {
             Arrangement::Watch => "Slices above, numbers and curves of the run below",
@@ -67,7 +65,6 @@ impl Arrangement {
         }
     }
 
-    /// Returns the tree of the panes.
     pub fn tree(self) -> Tree<Pane> {
         let mut tiles = Tiles::default();
         let root = match self {

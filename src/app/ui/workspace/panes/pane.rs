@@ -15,12 +15,10 @@ pub enum Pane {
     Image,
     /// A table, by its tab.
     Table(BottomTab),
-    /// A plot.
     Plot(PlotKind),
 }
 
 impl Pane {
-    /// Returns all panes.
     pub fn all() -> impl Iterator<Item = Self> {
         let tables = BottomTab::VARIANTS.iter().copied().map(Pane::Table);
         let plots = PlotKind::VARIANTS.iter().copied().map(Pane::Plot);

@@ -32,7 +32,6 @@ impl Default for PaneTree {
 }
 
 impl PaneTree {
-    /// Returns the panes of an arrangement.
     pub fn of(arrangement: Arrangement) -> Self {
         Self { tree: arrangement.tree(), hidden: BTreeSet::new(), maximised: None, width: USUAL_WIDTH }
     }
@@ -83,7 +82,6 @@ impl PaneTree {
         }
     }
 
-    /// True if a pane is drawn.
     pub fn is_drawn(&self, pane: Pane) -> bool {
         match self.maximised {
             Some(maximised) => maximised == pane,

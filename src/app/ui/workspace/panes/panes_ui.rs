@@ -9,7 +9,6 @@ use crate::ui::widgets::fields::{item, push_if_clicked};
 use crate::ui::widgets::icons;
 use crate::ui::widgets::theme;
 
-/// Action on the panes.
 #[derive(Clone, Debug)]
 pub enum PaneAction {
     /// Shows a pane in front of its tabs.
@@ -22,12 +21,10 @@ pub enum PaneAction {
     Restore,
 }
 
-/// Content of the panes.
 pub trait PaneContent {
     /// Returns the title of a pane and its tooltip.
     fn title(&self, pane: Pane) -> [&'static str; 2];
 
-    /// Draws a pane.
     fn draw(&mut self, pane: Pane, ui: &mut Ui);
 }
 
@@ -76,7 +73,6 @@ struct Drawing<'a, C> {
     plain: Vec<TileId>,
 }
 
-/// Returns the pane of a tile.
 fn pane_of(tiles: &Tiles<Pane>, tile: TileId) -> Option<Pane> {
     match tiles.get(tile) {
         Some(Tile::Pane(pane)) => Some(*pane),

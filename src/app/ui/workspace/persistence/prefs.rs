@@ -21,27 +21,21 @@ const PANES_KEY: &str = "panes";
 /// Maximum number of recent files.
 const MAX_RECENT: usize = 10;
 
-/// Preferences.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Preferences {
     /// Recent files, newest first.
     pub recent: Vec<PathBuf>,
-    /// Palette.
     pub palette: Palette,
-    /// Interpolation.
     pub interpolation: Interpolation,
-    /// Layout of the views.
     pub layout: Layout,
     /// Content of the rotatable view.
     pub turned: RotatableContent,
-    /// True if the crosshair is shown.
     pub show_crosshair: bool,
     /// Last node that received a series.
     pub node: Option<Node>,
     /// Application entity title of this program.
     pub calling: Option<String>,
-    /// True without animations.
     pub is_motion_reduced: bool,
     /// True if written and sent files have no identity of the patient.
     pub is_anonymous: bool,

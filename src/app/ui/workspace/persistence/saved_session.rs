@@ -43,27 +43,20 @@ use crate::ui::study::source::{BUILT_IN, Source};
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::fields::held_within;
 
-/// Session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedSession {
-    /// Version of the format.
     pub version: u32,
     /// Time of saving.
     pub saved: String,
-    /// Study.
     pub study: SavedStudy,
     /// Left part of the bottom panel, and measurement of the regions.
     pub numbers: SavedNumbers,
     /// Settings of the next run.
     pub next: SavedRun,
-    /// View of the image.
     pub view: ViewState,
-    /// Palette and window.
     pub colouring: ColourScale,
-    /// Options of the plots.
     pub plots: PlotOptions,
-    /// Second image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer: Option<SavedLayer>,
     /// Rule and baseline of the lesions.
@@ -75,16 +68,13 @@ pub struct SavedSession {
     /// Settings of earlier runs, oldest first.
     #[serde(default, rename = "run")]
     pub runs: Vec<SavedRun>,
-    /// Regions.
     #[serde(default)]
     pub roi: Vec<RoiEntry>,
 }
 
-/// Study of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedStudy {
-    /// Title.
     pub title: String,
     /// Opened file of tubes of response.
     pub tubes: Option<PathBuf>,
@@ -108,7 +98,6 @@ enum SavedSource {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedNumbers {
-    /// Tab.
     pub tab: BottomTab,
     /// Outlines with numbers.
     pub labels: RoiLabels,
@@ -116,7 +105,6 @@ pub struct SavedNumbers {
     pub measure_unfiltered: bool,
 }
 
-/// Settings of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedRun {
@@ -132,13 +120,11 @@ pub struct SavedRun {
     /// Settings of an EPRI acquisition until version 0.1.
     #[serde(default, skip_serializing)]
     sweep: Option<SettingsForm>,
-    /// Stopping rules.
     #[serde(default)]
     stop: StopForm,
 }
 
 impl SavedRun {
-    /// Returns the settings of a run.
     pub fn new(title: String, forms: &Forms, post_filter_mm: f64) -> Self {
         Self { title, post_filter_mm, settings: forms.settings.clone(), sweep: None, stop: forms.stop.clone() }
     }
@@ -195,7 +181,6 @@ impl SavedStudy {
         })
     }
 
-    /// Returns the paths of its files.
     fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         self.source.paths_mut().into_iter().chain(&mut self.tubes).chain(&mut self.matrix)
     }
@@ -218,7 +203,6 @@ impl SavedSession {
 }
 
 impl SavedSource {
-    /// Returns the paths of its files.
     fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
         match self {
             SavedSource::File(path) => vec![path],

@@ -36,7 +36,6 @@ impl App {
         ctx.request_repaint();
     }
 
-    /// Handles a request to close the window.
     pub(in crate::ui) fn check_close_request(&mut self, ctx: &Context) {
         if !ctx.input(|input| input.viewport().close_requested()) || self.may_close {
             return;
@@ -169,7 +168,6 @@ impl App {
     }
 }
 
-/// Draws the question.
 pub fn unsaved_ui(question: &UnsavedQuestion, ctx: &Context, actions: &mut Vec<Action>) {
     let (title, text) = question.text();
     let mut answer = None;

@@ -10,9 +10,7 @@ use crate::ui::widgets::file_task::FileTask;
 
 /// Action that discards unsaved work.
 pub enum PendingAction {
-    /// Closes the window.
     Quit,
-    /// Opens another study.
     Open(Source),
     /// Shows another study, which was loaded meanwhile.
     Show(Box<Loaded>, Source),
@@ -26,12 +24,9 @@ pub struct UnsavedQuestion {
     pub(super) tasks: VecDeque<FileTask>,
 }
 
-/// Unsaved work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unsaved {
-    /// Regions of interest.
     pub(super) rois: bool,
-    /// Image.
     pub(super) image: bool,
     /// Simulation of tubes of response.
     pub(super) tubes: bool,

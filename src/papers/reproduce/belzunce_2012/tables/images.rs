@@ -10,7 +10,6 @@ use crate::reproduce::belzunce_2012::studies::{CylinderCounts, Scan};
 use crate::reproduce::belzunce_2012::{Context, published};
 use crate::reproduce::prelude::*;
 
-/// Adds the tables.
 pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let title = context.plan.quality_image().title;
     tables.add(format!("Table 5. Noise-to-signal ratio, {title}"), noise(context)?, noise_remarks(context)?);

@@ -15,7 +15,6 @@ const NSR_SLICES_MM: [f64; 2] = [0.0, 36.0];
 /// Possible phantoms.
 const SCANS: [Scan; 2] = [Scan::Iq, Scan::IqVoxels];
 
-/// Adds the tables.
 pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let phantom = Scan::Iq.phantom(&context.plan)?;
     let mut images = Vec::new();

@@ -64,10 +64,8 @@ impl<'a> OfImage<'a> {
     }
 }
 
-/// A row of an implementation.
 type ImplementationRow = (Implementation, Row);
 
-/// Returns the cells of all rows of some implementations.
 fn cells<C>(
     implementations: impl IntoIterator<Item = Implementation>,
     columns: impl IntoIterator<Item = C> + Clone,
@@ -87,7 +85,6 @@ fn mark(run: &Run) -> &'static str {
     if run.view_step > 1 { SCALED } else { "" }
 }
 
-/// Adds the tables.
 pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let times: Result<Vec<OfImage>, _> = context.plan.images.iter().map(|image| OfImage::load(context, image)).collect();
     let times = times?;
@@ -176,7 +173,6 @@ fn speed_ups(plan: &Plan, times: &[OfImage]) -> Vec<Value> {
     values
 }
 
-/// A stage of an iteration.
 #[derive(Clone)]
 struct StageColumn {
     name: &'static str,

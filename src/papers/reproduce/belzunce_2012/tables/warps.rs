@@ -5,7 +5,6 @@ use crate::reproduce::belzunce_2012::stages::Work;
 use crate::reproduce::belzunce_2012::warps::Warps;
 use crate::reproduce::prelude::*;
 
-/// Adds the table.
 pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let mut values = Vec::new();
     for image in &context.plan.images {

@@ -26,7 +26,6 @@ fn row(context: &Context, table: &'static str, implementation: Implementation) -
     (Value { table, row: implementation.title(), paper_row, ..Value::default() }, number)
 }
 
-/// Adds the tables of the rods.
 pub fn add_rods(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let (plan, runs) = (&context.plan, context.runs(Scan::Rods)?);
     let Some((_, first)) = runs.first() else { return Ok(()) };
@@ -86,7 +85,6 @@ fn add_differences(context: &Context, tables: &mut Tables, runs: &[(Implementati
     tables.add("Figures 4 to 6. Differences between implementations", values, remarks);
 }
 
-/// Adds the tables of the points.
 pub fn add_points(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let (plan, runs) = (&context.plan, context.runs(Scan::Ellipsoid)?);
     let Some((_, reference)) = runs.first() else { return Ok(()) };

@@ -10,7 +10,6 @@ use crate::reproduce::cabello_2012::plan::Scan;
 use crate::reproduce::cabello_2012::published::MOUSE_HOURS;
 use crate::reproduce::prelude::*;
 
-/// Adds the tables.
 pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let whole_s = [add_beds(context, BasisKind::Blobs, tables)?, add_beds(context, BasisKind::Cubic, tables)?];
     if whole_s != [None; 2] {

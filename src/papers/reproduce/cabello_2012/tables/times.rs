@@ -11,7 +11,6 @@ use crate::text::counted;
 /// Times of a product, with the number of threads of the CPU.
 pub type OnThreads = (Option<usize>, MatrixTimes);
 
-/// Returns all measured times.
 pub fn all(context: &Context) -> Result<Vec<OnThreads>, ReproduceError> {
     let mut all = Vec::new();
     for work in context.all_work() {
@@ -49,7 +48,6 @@ fn title(threads: Option<usize>, times: &MatrixTimes, device: DeviceChoice) -> S
     }
 }
 
-/// Adds the table.
 pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let measured = all(context)?;
     if measured.is_empty() {

@@ -6,7 +6,6 @@ use crate::reproduce::herraiz::scanner::{FAR_MM, PUBLISHED_SENSITIVITY_PERCENT, 
 use crate::reproduce::herraiz::stages::Work;
 use crate::reproduce::prelude::*;
 
-/// Adds the table of the scanner.
 pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let Some(found) = context.load::<ScannerFigures>(&Work::Scanner)? else { return Ok(()) };
     let value = |row: &str, unit, paper: Option<f64>, here: Option<f64>| {
@@ -28,7 +27,6 @@ pub fn add(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError>
     Ok(())
 }
 
-/// Adds the table of the tubes at the edge rings.
 pub fn add_edge_rings(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let Some(found) = context.load::<Vec<EdgeDeviation>>(&Work::EdgeRings)? else { return Ok(()) };
     let of_rows = |deviation: &EdgeDeviation| {

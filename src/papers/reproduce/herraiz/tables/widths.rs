@@ -12,18 +12,15 @@ use crate::reproduce::prelude::*;
 /// Name of a column, and the width of a source in it.
 type Column<T> = (&'static str, fn(&T) -> Option<f64>);
 
-/// Widths of a line source, for each column.
 const LINE_COLUMNS: [Column<LineWidths>; 3] = [
     ("on the axis", |line| line.on_axis_mm),
     ("off it, radial", |line| line.radial_mm),
     ("off it, tangential", |line| line.tangential_mm),
 ];
 
-/// Widths of a point source, for each column.
 const POINT_COLUMNS: [Column<PointWidths>; 3] =
     [("radial", |point| point.radial_mm), ("tangential", |point| point.tangential_mm), ("axial", |point| point.axial_mm)];
 
-/// Adds the widths of points.
 pub fn add_points(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     for (tubes, name, table) in [(true, "tubes", "points, tubes"), (false, "lines", "points, lines")] {
         let Some(iterations) = context.load::<OfPoints>(&Work::Points(tubes))? else { continue };
@@ -60,7 +57,6 @@ pub fn add_points(context: &Context, tables: &mut Tables) -> Result<(), Reproduc
     Ok(())
 }
 
-/// Adds the widths of lines.
 pub fn add_lines(context: &Context, tables: &mut Tables) -> Result<(), ReproduceError> {
     let load = |tubes: bool| context.load::<OfLines>(&Work::Lines(tubes));
     let value = |table: &'static str, row: String, column: &str, unit, here: Option<f64>| Value {
