@@ -2,9 +2,8 @@
 
 use strum::VariantArray;
 
-/// Declares an enum whose variants are words in kebab-case: `named! { "an interpolation"; pub enum Interpolation { … } }`. It is
-/// printed, parsed and serialised by them, `VARIANTS` lists it, and another word is told that it is not an interpolation and
-/// which ones there are.
+/// Declares an enum whose variants are words in kebab-case: `named! { "an interpolation"; pub enum Interpolation { … } }`. They
+/// are its form in texts and in files, `VARIANTS` lists them, and the error of another word contains the article and the list.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __named {
@@ -32,7 +31,7 @@ macro_rules! __named {
 #[doc(inline)]
 pub use __named as named;
 
-/// Returns what is wrong with a word that names no variant.
+/// Returns the error of a word that no variant has.
 pub fn unknown<T: VariantArray + Copy>(what: &str, text: &str) -> String
 where
     &'static str: From<T>,

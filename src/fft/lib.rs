@@ -1,5 +1,5 @@
-//! Fourier transforms in single and double precision. Both libraries are generic: a crate that made plans by itself would compile
-//! all of their algorithms with every edit of its own.
+//! Fourier transforms in single and double precision. Both libraries are generic: a crate that called them would compile all of
+//! their algorithms again with every edit.
 
 #![warn(missing_docs)]
 
@@ -11,7 +11,7 @@ use rustfft::FftPlanner;
 pub use rustfft::num_complex::Complex;
 pub use rustfft::{Fft, FftNum};
 
-/// A number with plans of Fourier transforms, none of which is normalised.
+/// A number with plans of Fourier transforms, without normalisation.
 pub trait Number: FftNum {
     /// Returns Σ x_n exp(−2πi kn/N) of N = `len` complex values.
     fn forward(len: usize) -> Arc<dyn Fft<Self>>;
