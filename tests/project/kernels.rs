@@ -1,6 +1,6 @@
 //! The compiled kernels and their launches belong to the sources.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
@@ -105,20 +105,31 @@ fn named_files(text: &str) -> impl Iterator<Item = &str> {
     words.filter(is_path).map(|word| word.trim_end_matches(['.', '-']))
 }
 
+/// Requires that the files exist that some lines of a file name, and returns their number.
+fn check_named<'a>(path: &Path, lines: impl Iterator<Item = &'a str>) -> usize {
+    let named: Vec<&str> = lines.flat_map(named_files).filter(|named| !named.contains("VERSION")).collect();
+    named.iter().for_each(|named| assert!(in_repository(named).exists(), "{}: {named} does not exist", path.display()));
+    named.len()
+}
+
 #[test]
 fn files_that_comments_name_exist() {
     let sources = [("src", "rs"), ("tests", "rs"), ("kernels", "cu"), ("kernels", "cuh"), ("shaders", "wgsl")];
-    let mut num_named = 0;
-    for path in sources.into_iter().flat_map(|(folder, extension)| files_below(&in_repository(folder), extension)) {
+    let files = sources.into_iter().flat_map(|(folder, extension)| files_below(&in_repository(folder), extension));
+    let comments = |path: PathBuf| {
         let text = read(&path);
-        for comment in text.lines().filter_map(|line| line.split_once("//")).map(|(_, comment)| comment) {
-            for named in named_files(comment).filter(|named| !named.contains("VERSION")) {
-                num_named += 1;
-                assert!(in_repository(named).exists(), "{}: {named} does not exist", path.display());
-            }
-        }
-    }
+        check_named(&path, text.lines().filter_map(|line| line.split_once("//")).map(|(_, comment)| comment))
+    };
+    let num_named: usize = files.map(comments).sum();
     assert!(num_named > 100, "{num_named}");
+}
+
+#[test]
+fn files_that_pages_name_exist() {
+    let root = ["README.md", "CONTRIBUTING.md"].map(in_repository);
+    let pages = files_below(&in_repository("docs"), "md").into_iter().chain(root);
+    let num_named: usize = pages.map(|path| check_named(&path, read(&path).lines())).sum();
+    assert!(num_named > 50, "{num_named}");
 }
 
 #[test]
