@@ -3,8 +3,8 @@
 //! Modules import only from lower rows; neighbours in a row are independent of each other (`tests/project/layers.rs`):
 //!
 //! ```text
-//! row 0: coded hypot named
-//! row 1: geometry task random statistics text
+//! row 0: coded hypot text
+//! row 1: geometry named random statistics task
 //! row 2: scanner
 //! row 3: data
 //! ```

@@ -2,6 +2,8 @@
 
 use strum::VariantArray;
 
+use crate::text::either;
+
 /// Declares an enum whose variants are words in kebab-case: `named! { "an interpolation"; pub enum Interpolation { … } }`. They
 /// are its form in texts and in files, `VARIANTS` lists them, and the error of another word contains the article and the list.
 #[doc(hidden)]
@@ -37,14 +39,13 @@ where
     &'static str: From<T>,
 {
     let names: Vec<&str> = T::VARIANTS.iter().map(|variant| (*variant).into()).collect();
-    match names.as_slice() {
-        [first @ .., last] if !first.is_empty() => format!("'{text}' is not {what}; use {} or {last}", first.join(", ")),
-        _ => format!("'{text}' is not {what}; use {}", names.concat()),
-    }
+    format!("'{text}' is not {what}; use {}", either(&names))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::named;
+
     named! {
         "a colour";
         #[derive(Default)]
