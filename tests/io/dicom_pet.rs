@@ -10,7 +10,7 @@ use tomoscope::coded::Coded as _;
 use tomoscope::data::{ImageChoice, ImageSeries, Notice, PetImage, Unit, ValueScale, Volume, mean_decay};
 use tomoscope::data::{SuvDefinition, suv_factor};
 use tomoscope::io::dicom::{SeriesContext, write_series};
-use tomoscope::io::{ImageDescription, read_images};
+use tomoscope::io::{ImageDescription, read_images, read_volume};
 
 use super::data::data_file;
 use super::dicom_read::{changed, put, read, series_path, vendor_series};
@@ -181,6 +181,8 @@ fn a_missing_decay_factor_is_computed() {
     let source = changed("pet", |index, slice| {
         if index == 2 {
             put(slice, tags::ACQUISITION_TIME, "140001");
+            let reference_ms = number(slice, tags::FRAME_REFERENCE_TIME) + 7.2e6;
+            put(slice, tags::FRAME_REFERENCE_TIME, &reference_ms.to_string());
         }
     });
     let rate = std::f64::consts::LN_2 / 6586.2;
@@ -272,4 +274,110 @@ fn frames_without_decay_correction_have_none() {
     assert!(slice.element_opt(tags::DECAY_FACTOR).unwrap().is_none());
     let expected_ms = 1e3 * (61.0 - 6586.2 * mean_decay(6586.2, [0.0, 60.0]).log2());
     assert!((number(slice, tags::FRAME_REFERENCE_TIME) - expected_ms).abs() < 1e-4);
+}
+
+/// Smallest value, median and largest value of the voxels of a mask.
+fn quantiles(volume: &Volume, mask: &Volume) -> [f64; 3] {
+    let voxels = volume.as_slice().iter().zip(mask.as_slice()).filter(|(_, mask)| **mask > 0.0);
+    let mut values: Vec<f32> = voxels.map(|(value, _)| *value).collect();
+    values.sort_by(f32::total_cmp);
+    [values[0], values[values.len() / 2], values[values.len() - 1]].map(f64::from)
+}
+
+#[test]
+fn reference_series_have_their_uptake_values_or_are_refused() {
+    let Some(packed) = data_file("suv/ibsi/series.tar.xz") else { return };
+    let folder = folder();
+    let unpacked = Command::new("python3").args(["-m", "tarfile", "-e"]).args([packed.as_path(), folder.path()]).output();
+    if !unpacked.is_ok_and(|output| output.status.success()) {
+        println!("skipped: python3 does not unpack {}", packed.display());
+        return;
+    }
+    let mut num_right = 0;
+    let mut refused = Vec::new();
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let Some(name) = path.file_name().unwrap().to_str().and_then(|name| name.strip_prefix("DRO_")) else { continue };
+        if !path.is_dir() {
+            continue;
+        }
+        let series = read(&path.join("PT"));
+        let factor = match suv_factor(series.pet.as_ref().unwrap(), SuvDefinition::BodyWeight) {
+            Ok(factor) => factor,
+            Err(problem) => {
+                refused.push(format!("{name}: {problem}"));
+                continue;
+            }
+        };
+        // Two series store uptake values with three and with two digits.
+        let step = match name {
+            "2_1" => 0.001 * factor,
+            "2_3" => 0.01 * factor,
+            _ => 0.0,
+        };
+        let (mask, _) = read_volume(&path.join("mask/DRO_mask.nii.gz")).unwrap();
+        let found = quantiles(&series.images[0].volume, &mask).map(|value| factor * value);
+        for (found, expected) in found.into_iter().zip([0.2, 1.0, 4.0]) {
+            assert!((found - expected).abs() <= 0.002 * expected + step, "{name}: {found} is not {expected}");
+        }
+        num_right += 1;
+    }
+    refused.sort();
+    assert_eq!((num_right, refused.len()), (15, 2), "{refused:?}");
+    assert!(refused[0].starts_with("3_0") && refused[0].contains("in MBq by mistake?"), "{refused:?}");
+    assert!(refused[1].starts_with("3_4") && refused[1].contains("not corrected for decay"), "{refused:?}");
+}
+
+/// Returns the warnings and the other notices of a series.
+fn notices(series: &Path) -> Vec<String> {
+    read_images(series, ImageChoice::Only).unwrap().1.into_iter().map(|notice| notice.text).collect()
+}
+
+#[test]
+fn missing_and_damaged_slices_of_a_series_are_named() {
+    let source = series_path("pet");
+    let num_slices = std::fs::read_dir(&source).unwrap().count();
+    let told = changed("pet", |_, slice| put(slice, tags::NUMBER_OF_SLICES, &num_slices.to_string()));
+    assert!(!notices(told.path()).iter().any(|text| text.contains("NumberOfSlices")));
+    std::fs::remove_file(told.path().join((num_slices - 1).to_string())).unwrap();
+    let found = notices(told.path());
+    assert!(found.iter().any(|text| text.contains("NumberOfSlices (0054,0081)") && text.contains("are missing")), "{found:?}");
+    // A copy that broke off.
+    let cut = changed("pet", |_, _| ());
+    let last = cut.path().join((num_slices - 1).to_string());
+    let bytes = std::fs::read(&last).unwrap();
+    std::fs::write(&last, &bytes[..bytes.len() * 3 / 4]).unwrap();
+    let error = read_images(cut.path(), ImageChoice::Only).unwrap_err().to_string();
+    assert!(error.contains(last.to_str().unwrap()), "{error}");
+}
+
+#[test]
+fn slices_of_several_meanings_are_refused() {
+    for (tag, text) in [(tags::UNITS, "GML"), (tags::PATIENT_WEIGHT, "71"), (tags::DECAY_CORRECTION, "ADMIN")] {
+        let mixed = changed("pet", |index, slice| {
+            if index == 1 {
+                put(slice, tag, text);
+            }
+        });
+        let error = read_images(mixed.path(), ImageChoice::Only).unwrap_err().to_string();
+        assert!(error.contains(&format!("({:04x},{:04x})", tag.group(), tag.element())), "{error}");
+    }
+}
+
+#[test]
+fn padding_is_no_activity() {
+    let plain = changed("pet", |_, slice| put(slice, tags::RESCALE_SLOPE, "0.5"));
+    let plain = read(plain.path());
+    let values = plain.images[0].volume.as_slice();
+    let value = values.iter().copied().find(|value| *value != 0.0).unwrap();
+    let padded = changed("pet", |_, slice| {
+        put(slice, tags::RESCALE_SLOPE, "0.5");
+        put(slice, tags::PIXEL_PADDING_VALUE, &(2.0 * value).to_string());
+    });
+    let (series, told) = read_images(padded.path(), ImageChoice::Only).unwrap();
+    let expected = values.iter().map(|before| if *before == value { 0.0 } else { *before });
+    assert!(series.images[0].volume.as_slice().iter().copied().eq(expected));
+    let num = values.iter().filter(|before| **before == value).count();
+    let text = format!("{num} voxel");
+    assert!(told.iter().any(|notice| notice.text.contains("PixelPaddingValue") && notice.text.contains(&text)), "{told:?}");
 }

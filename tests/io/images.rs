@@ -62,6 +62,44 @@ fn the_grid_follows_the_offsets_or_has_its_axis_in_voxel_floor_half() {
 }
 
 #[test]
+fn other_programs_spell_and_scale_in_their_ways() {
+    let folder = folder();
+    let data = bytes_of(numbers(), "signed integer 2", false);
+    let stir = header("signed integer 2", false, "");
+    let read = |text: &str| read_volume(&put(folder.path(), text, &data));
+    let plain = read(&stir).unwrap().0;
+    // Siemens, a key without its signs, a mark of Windows, line ends of old systems.
+    let siemens =
+        stir.replace("scaling factor (mm/pixel)", "scale factor (mm/pixel)").replace("imagedata byte", "image data byte");
+    let without_signs = stir.replace("(mm/pixel)", "mmpixel");
+    for text in [&siemens, &without_signs, &format!("\u{feff}{stir}"), &stir.replace('\n', "\r"), &stir.replace('\n', "\r\n")] {
+        let (volume, notices) = read(text).unwrap();
+        assert!(volume == plain && notices.is_empty(), "{notices:?}");
+    }
+    for name in ["image.v.hdr", "image.hdr", "image.h33"] {
+        let path = folder.path().join(name);
+        fs::write(&path, &stir).unwrap();
+        assert_eq!(read_volume(&path).unwrap().0, plain, "{name}");
+    }
+    assert!(write_volume(&folder.path().join("new.hdr"), &plain).is_err(), "it is another program's ending");
+    // Slope and intercept of CASToR and XMedCon.
+    for (keys, slope, intercept) in [
+        ("data rescale slope := 2\ndata rescale offset := 5\n", 2.0, 5.0),
+        ("rescale slope := 0.5\nrescale intercept := -1\n", 0.5, -1.0),
+        ("image scaling factor := 3\ndata rescale slope := 3\n", 3.0, 0.0),
+        ("data starting block := 0\n", 1.0, 0.0),
+    ] {
+        let volume = read(&header("signed integer 2", false, keys)).unwrap().0;
+        let expected = |value: &f32| slope * value + intercept;
+        assert!(volume.as_slice().iter().zip(plain.as_slice()).all(|(found, value)| *found == expected(value)), "{keys}");
+    }
+    // Data behind a block of 2048 bytes.
+    let behind = [&vec![0; 2048], &data[..]].concat();
+    let text = header("signed integer 2", false, "data starting block := 1\n");
+    assert_eq!(read_volume(&put(folder.path(), &text, &behind)).unwrap().0, plain);
+}
+
+#[test]
 fn written_images_read_back_the_same() {
     let folder = folder();
     let grids = [
@@ -90,13 +128,22 @@ fn what_is_not_an_image_is_refused() {
     let folder = folder();
     let data = bytes_of(numbers(), "float 4", false);
     let plain = header("float 4", false, "");
-    let cases: [(&str, &str, &str); 6] = [
+    let cases: [(&str, &str, &str); 11] = [
         ("dimensions := 3", "dimensions := 4", "io.unsupported.interfile image.hv ProjectionData"),
         ("[1] := x", "[1] := z", "io.invalid-value image.hv matrix axis label [1]=z"),
         ("size [2] := 3", "size [2] := {3,3}", "io.invalid-value image.hv matrix size [2]={3,3}"),
         ("size [2] := 3", "size [2] := 30", "io.truncated image.v 96/960"),
         ("[1] := 2.5", "[1] := 0", "io.grid image.hv Voxel"),
         ("size [1] := 4\nscaling", "scaling", "io.missing-key image.hv matrix size [1]"),
+        ("scaling factor (mm/pixel) [2] := 3\n", "", "io.missing-key image.hv scaling factor (mm/pixel) [2]"),
+        ("imagedata byte order := LITTLEENDIAN\n", "", "io.missing-key image.hv imagedata byte order"),
+        ("patient rot", "number of energy windows := 2\npatient rot", "io.unsupported.interfile image.hv SeveralParts"),
+        ("patient rot", "number of time slots := 2\npatient rot", "io.unsupported.interfile image.hv SeveralParts"),
+        (
+            "patient rot",
+            "data rescale slope := 2\nrescale slope := 3\npatient rot",
+            "io.unsupported.interfile image.hv DifferentFactors",
+        ),
     ];
     for (from, to, expected) in cases {
         let text =
@@ -104,14 +151,13 @@ fn what_is_not_an_image_is_refused() {
         assert_ne!(text, plain, "{from}");
         assert_brief(&read_volume(&put(folder.path(), &text, &data)).unwrap_err(), expected);
     }
-    let text = plain.replace("scaling factor (mm/pixel) [2] := 3\n", "");
-    let (volume, notices) = read_volume(&put(folder.path(), &text, &data)).unwrap();
-    assert_eq!(volume.grid.voxel_mm[1], 1.0);
-    assert!(warns_of(&notices, "scaling factor (mm/pixel) [2]"), "{notices:?}");
-    let text = plain.replace("scaling factor (mm/pixel) [1]", "scaling factor (mmpixel) [1]");
+    let text = plain.replace("scaling factor (mm/pixel) [1]", "scaling factor (mm/pixels) [1]");
     assert_ne!(text, plain);
+    let error = read_volume(&put(folder.path(), &text, &data)).unwrap_err().to_string();
+    assert!(error.contains("correct the line 'scaling factor (mm/pixels) [1] := 2.5'"), "{error}");
+    let text = plain.replace("patient rotation", "patient rotations");
     let (_, notices) = read_volume(&put(folder.path(), &text, &data)).unwrap();
-    let misspelt = "1 key is not understood: 'scaling factor (mmpixel)' (did you mean 'scaling factor (mm/pixel)'?)";
+    let misspelt = "1 key is not understood: 'patient rotations' (did you mean 'patient rotation'?)";
     assert!(warns_of(&notices, misspelt), "{notices:?}");
     let error = read_volume(&folder.path().join("image.png")).unwrap_err();
     assert_brief(&error, "io.unknown-ending image.png");

@@ -228,6 +228,29 @@ fn numbers_scale_units_and_byte_order_count() {
 }
 
 #[test]
+fn what_a_header_leaves_open_is_told() {
+    let folder = folder();
+    let notices = |header: &Header| {
+        let (series, notices) = read_images(&put(folder.path(), &header.file("float 4")), ImageChoice::All).unwrap();
+        (series, notices.into_iter().map(|notice| notice.text).collect::<Vec<_>>().join("\n"))
+    };
+    // A slope that is not a number: unscaled, as nibabel does.
+    let (series, text) = notices(&Header { slope: f32::NAN, ..Header::plain() });
+    assert!(series.images[0].volume.values[[1, 2, 1]] == 21.0 && text.contains("scl_slope"), "{text}");
+    // Two positions of one image; the same one twice tells nothing.
+    let sform = Some([[-2.0, 0.0, 0.0, 3.0], [0.0, -3.0, 0.0, 3.0], [0.0, 0.0, -4.0, 2.0]]);
+    let turned_by_180 = [0.0, 0.0, 1.0, 3.0, 3.0, 2.0];
+    let (_, text) = notices(&Header { sform, qform: Some(turned_by_180), ..Header::plain() });
+    assert!(text.contains("place it differently, by up to 8.0 mm; the sform is used"), "{text}");
+    let (_, text) = notices(&Header { sform, ..Header::plain() });
+    assert!(!text.contains("qform"), "{text}");
+    // Several images without times.
+    let (series, text) =
+        notices(&Header { dim: [4, 4, 3, 1, 2, 1, 1, 1], pixdim: [1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 1.0, 1.0], ..Header::plain() });
+    assert!(series.images.len() == 2 && text.contains("times of its images are unknown"), "{text}");
+}
+
+#[test]
 fn an_oblique_image_has_a_position_in_the_world() {
     let folder = folder();
     // By 30° about z: the quaternion (cos 15°, 0, 0, sin 15°).
@@ -268,7 +291,7 @@ fn what_is_not_read_is_refused() {
         (Header { magic: b"nope", ..plain() }, "io.unsupported.nifti image.nii NotNifti"),
         (Header { sform: oblique, ..plain() }, "io.unsupported.image image.nii Oblique"),
         (Header { sform: twice, ..plain() }, "io.unsupported.image image.nii Oblique"),
-        (Header { slope: f32::NAN, ..plain() }, "io.unsupported.nifti image.nii Scale"),
+        (Header { slope: f32::INFINITY, ..plain() }, "io.unsupported.nifti image.nii Scale"),
     ];
     for (header, expected) in cases {
         let error = read_volume(&put(folder.path(), &header.file("float 4"))).unwrap_err();

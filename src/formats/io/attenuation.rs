@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::coded::coded;
-use crate::data::{AttenuationMap, MuUnit, NotFinite, Notice, Unit};
+use crate::data::{AttenuationMap, MuUnit, NotFinite, Notice, Unit, Volume};
 use crate::io::by_content::read_volume;
 use crate::io::error::IoError;
 use crate::io::notice;
@@ -19,6 +19,13 @@ const MOST_PER_MM: f32 = 0.02;
 /// Values below 0 that an interpolation leaves; they count as 0.
 const LEAST: f32 = -0.01;
 const MM_PER_CM: f32 = 10.0;
+
+/// Denser than bone, 1/cm; and the share of such voxels among those that attenuate above which a map is implausible.
+const DENSE_PER_CM: f32 = 0.3;
+const DENSE_SHARE: f64 = 0.01;
+
+/// Smallest plausible share of the photon pairs that survive along a row.
+const LEAST_SURVIVAL: f64 = 1e-4;
 
 /// Reads a map, an image of µ in any format of images. Its unit is the one that is given, else that of the file, else 1/cm or 1/mm by
 /// its largest value, with a notice.
@@ -60,7 +67,32 @@ pub fn read_attenuation(path: &Path, unit: Option<MuUnit>) -> Result<(Attenuatio
     let factor = if unit == MuUnit::PerCm { MM_PER_CM } else { 1.0 };
     volume.as_mut_slice().iter_mut().for_each(|value| *value = value.max(0.0) / factor);
     volume.unit = Unit::Unknown;
+    notices.extend(dense(&volume).map(|text| notice::warning(path, text)));
     Ok((AttenuationMap { file: path.to_owned(), per_mm: volume, ct: None }, notices))
+}
+
+/// Returns what makes a map implausible: many dense voxels, or a row in which nearly no pair of photons survives.
+fn dense(per_mm: &Volume) -> Option<String> {
+    let values = per_mm.as_slice();
+    let num = values.iter().filter(|value| **value > 0.0).count();
+    let num_dense = values.iter().filter(|value| MM_PER_CM * **value > DENSE_PER_CM).count();
+    if num_dense as f64 > DENSE_SHARE * num as f64 {
+        let percent = 100.0 * num_dense as f64 / num as f64;
+        return Some(format!(
+            "{percent:.0} % of its voxels that attenuate are above {DENSE_PER_CM} /cm (bone has 0.17): check its unit (--mu-unit)"
+        ));
+    }
+    let [nx, ny, _] = per_mm.grid.size;
+    let [dx, dy, _] = per_mm.grid.voxel_mm;
+    let along = |slice: &[f32]| {
+        let rows = slice.chunks_exact(nx).map(|row| dx * row.iter().map(|value| f64::from(*value)).sum::<f64>());
+        let columns = (0..nx).map(|x| dy * slice[x..].iter().step_by(nx).map(|value| f64::from(*value)).sum::<f64>());
+        rows.chain(columns).fold(0.0, f64::max)
+    };
+    let survival = (-values.chunks_exact(nx * ny).map(along).fold(0.0, f64::max)).exp();
+    (survival < LEAST_SURVIVAL).then(|| {
+        format!("only {survival:.1e} of the photon pairs survive in a row of it (1 m of water leaves 7e-5): check its unit (--mu-unit)")
+    })
 }
 
 /// A problem of a map of attenuation.
@@ -90,9 +122,24 @@ coded!(AttenuationProblem = "io.unsupported.attenuation");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{NotFinite, Volume};
+    use crate::data::NotFinite;
     use crate::geometry::Grid;
     use crate::io::by_content::write_volume;
+
+    #[test]
+    fn a_map_that_lets_nothing_through_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mu.nii.gz");
+        let told = |side_mm: f64, value: f32, unit: Option<MuUnit>| {
+            let grid = Grid::centred([20, 20, 2], [side_mm / 20.0, side_mm / 20.0, 3.0]).unwrap();
+            write_volume(&path, &Volume { unit: Unit::Unknown, ..Volume::filled(grid, value) }).unwrap();
+            let notices = read_attenuation(&path, unit).unwrap().1;
+            notices.iter().any(|notice| notice.text.contains("check its unit"))
+        };
+        // Water, and bone; a body as wide as a metre is none.
+        assert!(![(400.0, 0.096), (100.0, 0.17)].into_iter().any(|(side_mm, value)| told(side_mm, value, None)));
+        assert!(told(1000.0, 0.096, None) && told(100.0, 1.0, None) && told(100.0, 0.096, Some(MuUnit::PerMm)));
+    }
 
     #[test]
     fn a_map_is_read_per_mm_and_what_is_none_is_refused() {

@@ -50,7 +50,8 @@ const FOREIGN: [(&[&str], Begins, &str, &str); 6] = [
         &["h5", "hdf5"],
         |_, _| true,
         "an HDF5 file, whose datasets differ from program to program",
-        "export its arrays as .npy files",
+        "export the arrays of images as .npy files; convert list-mode data to PETSIRD (github.com/ETSInitiative) or CASToR \
+         (castor-project.org)",
     ),
 ];
 

@@ -226,11 +226,12 @@ pub static FORMATS: [Format; 24] = [
         ..Format::new(FileKind::SavedSweep, Content::Sweep, "tomoscope", &[".sweep"], &[".sweep"])
     },
     Format {
+        claims: interfile::is_image,
         reader: Reader::Image(|path, choice| one_image(path, choice, interfile::read_image)),
         writer: Writer::Image(|path, volume, _, _| interfile::write_image(path, volume)),
         named_data: Some(interfile::data_files),
         data_file: Some(|path| path.with_extension("v")),
-        ..Format::new(FileKind::InterfileImage, Content::Image, "Interfile", &[".hv"], &[".hv"])
+        ..Format::new(FileKind::InterfileImage, Content::Image, "Interfile", &[".hv"], &[".hv", ".v.hdr", ".h33", ".hdr"])
     },
     Format {
         reader: Reader::Image(nifti::read_images),

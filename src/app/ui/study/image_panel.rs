@@ -135,12 +135,13 @@ fn sex_ui(ui: &mut Ui, fact: &mut Option<Sourced<Sex>>) {
     let text = |sex: Option<Sex>| match sex {
         Some(Sex::Female) => "female".to_owned(),
         Some(Sex::Male) => "male".to_owned(),
+        Some(Sex::Other) => "other".to_owned(),
         None => "missing".to_owned(),
     };
     let before = fact.as_ref().map(|fact| fact.value);
     let mut value = before;
     ui.horizontal(|ui| {
-        let menu = choice(ui, "sex", 80.0, &mut value, &[Some(Sex::Female), Some(Sex::Male)], text);
+        let menu = choice(ui, "sex", 80.0, &mut value, &[Some(Sex::Female), Some(Sex::Male), Some(Sex::Other)], text);
         name_menu(&menu, &format!("Sex: {}", text(before)));
         mark_ui(ui, fact);
         menu.on_hover_text(source(fact));
@@ -195,6 +196,7 @@ mod tests {
             corrections: ["ATTN", "DECY"].map(str::to_owned).into(),
             decay_reference: DecayReference::Administration,
             scan_start: None,
+            scan_end: None,
             injection: None,
             dose_bq: from(370e6),
             half_life_secs: None,

@@ -3,5 +3,6 @@
 pub mod decay;
 pub mod exam;
 pub mod nuclide;
+pub mod plausible;
 pub mod scan;
 pub mod suv;

@@ -29,6 +29,8 @@ pub enum Sex {
     Female,
     /// Male.
     Male,
+    /// Another one.
+    Other,
 }
 
 /// Moment to which the values of a PET image are corrected for decay.
@@ -87,6 +89,9 @@ pub struct PetScan {
     /// Moment to which decay is corrected with [`DecayReference::Start`].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub scan_start: Option<Sourced<DateTime>>,
+    /// End of the last acquisition of the scan.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub scan_end: Option<DateTime>,
     /// Moment of the injection.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub injection: Option<Sourced<DateTime>>,
@@ -127,6 +132,7 @@ impl PetScan {
             corrections,
             decay_reference: DecayReference::None,
             scan_start: None,
+            scan_end: None,
             injection: None,
             dose_bq: None,
             half_life_secs: None,
@@ -162,6 +168,7 @@ impl PetScan {
             Some(Sourced { value, source: fact.source })
         };
         self.scan_start = self.scan_start.and_then(moved);
+        self.scan_end = self.scan_end.and_then(|end| end.checked_add(shift?).ok());
         self.injection = self.injection.and_then(moved);
         self.tracer = None;
         self.nuclide = self.nuclide.as_deref().and_then(Nuclide::find).map(|nuclide| nuclide.name.to_owned());

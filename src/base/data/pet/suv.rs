@@ -6,21 +6,21 @@
 //! - the weight in g (SUVbw);
 //! - the lean body mass in g: 9270 w / (6680 + 216 b) kg of men, 9270 w / (8780 + 244 b) kg of women, w the weight in kg and b = w/h²
 //!   the body mass index (Janmahasatian et al. 2005, Clin Pharmacokinet 44:1051); or 1.10 w − 128 (w/h)² of men, 1.07 w − 148 (w/h)² of
-//!   women, h in cm (James 1976);
-//! - the body surface in cm²: 0.007184 w^0.425 h^0.725 m², h in cm (Du Bois & Du Bois 1916).
+//!   women, h in cm (James 1976; DICOM's LBMJAMES128, its LBM has 120 in place of 128);
+//! - the body surface in cm²: 0.007184 w^0.425 h^0.725 m², h in cm (Du Bois & Du Bois 1916);
+//! - the ideal weight (in files alone): 48.0 + 1.06 (h − 152) kg of men, 45.5 + 0.91 (h − 152) kg of women, h in cm, their mean of
+//!   others (Sugawara et al. 1999, Radiology 213:521).
+//!
+//! The time Δt is negative where the injection is during the scan: activity and image then are those at the start, by calculation.
 //!
 //! Sources: QIBA profile FDG-PET/CT (vendor-neutral pseudo-code), DICOM PS3.3 C.8.9.1.
 
 use jiff::civil::DateTime;
 
+use super::nuclide::Nuclide;
+use super::plausible;
 use crate::coded::coded;
 use crate::data::{DecayReference, PetScan, PetValues, Sex, Sourced, Unit};
-
-/// Smallest injected activity that is plausible, Bq. Smaller numbers are in MBq by mistake.
-const MIN_DOSE_BQ: f64 = 1e5;
-
-/// Longest plausible time from injection to scan, s.
-const MAX_UPTAKE_SECS: f64 = 14.0 * 86400.0;
 
 /// Reason why an image has no uptake values.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -34,15 +34,37 @@ pub enum NoSuv {
     /// A missing fact: its name, and the attribute that contains it.
     #[error("{0} is missing ({1})")]
     Missing(&'static str, &'static str),
-    /// An injected activity that is too small.
-    #[error("the injected activity of {0} Bq is implausible (in MBq by mistake?)")]
-    Dose(f64),
+    /// An injected activity that is not that of a patient of this weight, kg.
+    #[error("the injected activity of {0} Bq in {1} kg is implausible: {text}", text = dose_text(*.0, *.1))]
+    Dose(f64, f64),
     /// A weight, height or half-life that no patient or tracer has.
     #[error("the {0} of {1} is implausible")]
     Implausible(&'static str, String),
-    /// An injection after the scan.
-    #[error("the injection at {0} is after the scan at {1}")]
-    InjectionAfterScan(DateTime, DateTime),
+    /// A half-life in s that is not that of the nuclide.
+    #[error("the half-life of {0} s is not that of {name}, {secs} s", name = .1.name, secs = .1.half_life_secs)]
+    HalfLife(f64, &'static Nuclide),
+    /// An injection after the scan; its end, if it is known.
+    #[error("the injection at {injection} is after the {} at {scan}", if *is_end { "end of the scan" } else { "scan" })]
+    InjectionAfterScan {
+        /// Moment of the injection.
+        injection: DateTime,
+        /// End of the scan, or its start if the end is unknown.
+        scan: DateTime,
+        /// True if it is the end.
+        is_end: bool,
+    },
+    /// An injection too many half-lives before the scan: nothing is left.
+    #[error("the injection at {injection} is {elapsed:.0} half-lives of {secs} s before the scan at {scan}{hint}", hint = unit_text(*secs))]
+    ManyHalfLives {
+        /// Moment of the injection.
+        injection: DateTime,
+        /// Start of the scan.
+        scan: DateTime,
+        /// Time between them in half-lives.
+        elapsed: f64,
+        /// Half-life, s.
+        secs: f64,
+    },
     /// A long time between injection and scan.
     #[error("the injection at {0} is more than 14 days before the scan at {1}")]
     LongUptake(DateTime, DateTime),
@@ -95,6 +117,15 @@ pub enum SuvDefinition {
 }
 
 impl SuvDefinition {
+    fn size(self) -> Size {
+        match self {
+            SuvDefinition::BodyWeight => Size::Weight,
+            SuvDefinition::LeanJanmahasatian => Size::LeanJanmahasatian,
+            SuvDefinition::LeanJames => Size::LeanJames,
+            SuvDefinition::BodySurface => Size::Surface,
+        }
+    }
+
     /// Returns the unit of such values.
     pub fn unit(self) -> Unit {
         match self {
@@ -118,27 +149,63 @@ pub fn suv_factor(scan: &PetScan, definition: SuvDefinition) -> Result<f64, NoSu
     if scan.decay_reference == DecayReference::None || !has("DECY") {
         return Err(NoSuv::NotDecayCorrected);
     }
+    let wanted = definition.size();
     // Ratio of the sizes, where the values relate to one of them already.
-    let relative_to_weight = || match definition {
-        SuvDefinition::BodyWeight => Ok(1.0),
-        _ => Ok(size(scan, definition)? / size(scan, SuvDefinition::BodyWeight)?),
-    };
+    let relative_to = |own: Size| if own == wanted { Ok(1.0) } else { Ok(size(scan, wanted)? / size(scan, own)?) };
     match &scan.values {
-        PetValues::BqPerMl => from_activity(scan, definition),
+        PetValues::BqPerMl => from_activity(scan, wanted),
         PetValues::Counts => match (positive(scan.philips_suv), positive(scan.philips_bq_per_ml)) {
-            (Some(factor), _) => Ok(factor * relative_to_weight()?),
-            (None, Some(bq_per_ml)) => Ok(bq_per_ml * from_activity(scan, definition)?),
+            (Some(factor), _) => Ok(factor * relative_to(Size::Weight)?),
+            (None, Some(bq_per_ml)) => Ok(bq_per_ml * from_activity(scan, wanted)?),
             (None, None) => Err(NoSuv::NoFactor),
         },
-        PetValues::UptakeByMass(mass) => match (mass.as_str(), definition) {
-            ("BW", _) => relative_to_weight(),
-            ("LBMJANMA", SuvDefinition::LeanJanmahasatian) | ("LBM" | "LBMJAMES128", SuvDefinition::LeanJames) => Ok(1.0),
-            _ => Err(NoSuv::OtherDefinition(mass.clone())),
-        },
-        PetValues::UptakeBySurface if definition == SuvDefinition::BodySurface => Ok(1.0),
-        PetValues::UptakeBySurface => Err(NoSuv::OtherDefinition("BSA".to_owned())),
+        PetValues::UptakeByMass(mass) => relative_to(Size::of_mass(mass).ok_or_else(|| NoSuv::OtherDefinition(mass.clone()))?),
+        PetValues::UptakeBySurface => relative_to(Size::Surface),
         PetValues::Other(unit) => Err(NoSuv::Values(unit.clone())),
     }
+}
+
+/// Size of a patient, also those of files alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    Weight,
+    LeanJanmahasatian,
+    /// By James, with the factor 128 of men.
+    LeanJames,
+    /// By James, with the factor 120 of men.
+    LeanJames120,
+    IdealWeight,
+    Surface,
+}
+
+impl Size {
+    /// Returns the mass of a value of DICOM's SUVType (0054,1006).
+    fn of_mass(code: &str) -> Option<Self> {
+        match code {
+            "BW" => Some(Size::Weight),
+            "LBMJANMA" => Some(Size::LeanJanmahasatian),
+            "LBMJAMES128" => Some(Size::LeanJames),
+            "LBM" => Some(Size::LeanJames120),
+            "IBW" => Some(Size::IdealWeight),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the range of an activity, and the unit that it may be in.
+fn dose_text(bq: f64, weight_kg: f64) -> String {
+    let range = plausible::dose_mbq_per_kg(weight_kg);
+    let per_kg = bq / weight_kg * 1e-6;
+    let units = [("in MBq", 1e6), ("in kBq", 1e3), ("in Bq in place of MBq", 1e-6)];
+    let unit = units.into_iter().find(|(_, factor)| range.contains(&(factor * per_kg)));
+    let hint = unit.map(|(unit, _)| format!(" ({unit} by mistake?)")).unwrap_or_default();
+    format!("{per_kg:.3e} MBq/kg, expected {} to {}{hint}", range.start(), range.end())
+}
+
+/// Returns the unit that a half-life may be in.
+fn unit_text(half_life: f64) -> String {
+    let unit = plausible::wrong_unit(half_life);
+    unit.map(|(nuclide, unit)| format!(" (is it {half_life} {unit} of {}?)", nuclide.name)).unwrap_or_default()
 }
 
 fn positive(value: Option<f64>) -> Option<f64> {
@@ -146,31 +213,56 @@ fn positive(value: Option<f64>) -> Option<f64> {
 }
 
 /// Returns the uptake value of 1 Bq/mL.
-fn from_activity(scan: &PetScan, definition: SuvDefinition) -> Result<f64, NoSuv> {
-    Ok(size(scan, definition)? / activity_bq(scan)?)
+fn from_activity(scan: &PetScan, wanted: Size) -> Result<f64, NoSuv> {
+    Ok(size(scan, wanted)? / activity_bq(scan)?)
 }
 
 /// Returns the injected activity at the moment of the decay correction, Bq.
 pub fn activity_bq(scan: &PetScan) -> Result<f64, NoSuv> {
     let dose = given(&scan.dose_bq, "the injected activity", "RadionuclideTotalDose (0018,1074)")?;
-    if !(dose >= MIN_DOSE_BQ && dose.is_finite()) {
-        return Err(NoSuv::Dose(dose));
+    let weight = weight_kg(scan)?;
+    if !plausible::dose_mbq_per_kg(weight).contains(&(1e-6 * dose / weight)) {
+        return Err(NoSuv::Dose(dose, weight));
     }
     if scan.decay_reference == DecayReference::Administration {
         return Ok(dose);
     }
     let half_life = given(&scan.half_life_secs, "the half-life", "RadionuclideHalfLife (0018,1075)")?;
-    if !(half_life.is_finite() && half_life > 0.0) {
-        return Err(NoSuv::Implausible("half-life", format!("{half_life} s")));
-    }
+    check_half_life(half_life, scan.nuclide.as_deref())?;
     let injection = given(&scan.injection, "the time of the injection", "RadiopharmaceuticalStartDateTime (0018,1078)")?;
     let start = given(&scan.scan_start, "the time of the scan", "SeriesTime (0008,0031)")?;
-    let elapsed = start.duration_since(injection).as_secs_f64();
-    match elapsed {
-        ..0.0 => Err(NoSuv::InjectionAfterScan(injection, start)),
-        MAX_UPTAKE_SECS.. => Err(NoSuv::LongUptake(injection, start)),
-        _ => Ok(dose * (-elapsed / half_life).exp2()),
+    let end = scan.scan_end.unwrap_or(start);
+    if injection > end {
+        return Err(NoSuv::InjectionAfterScan { injection, scan: end, is_end: scan.scan_end.is_some() });
     }
+    let secs = start.duration_since(injection).as_secs_f64();
+    let elapsed = secs / half_life;
+    if secs > plausible::MAX_UPTAKE_SECS {
+        return Err(NoSuv::LongUptake(injection, start));
+    }
+    if elapsed.abs() > plausible::MAX_HALF_LIVES {
+        return Err(NoSuv::ManyHalfLives { injection, scan: start, elapsed, secs: half_life });
+    }
+    Ok(dose * (-elapsed).exp2())
+}
+
+/// Refuses a half-life in s that no tracer has, or not the one of this nuclide.
+///
+/// # Errors
+/// [`NoSuv::HalfLife`], [`NoSuv::Implausible`].
+pub fn check_half_life(secs: f64, nuclide: Option<&str>) -> Result<(), NoSuv> {
+    match nuclide.and_then(Nuclide::find) {
+        Some(nuclide) if plausible::has_half_life(nuclide, secs) => Ok(()),
+        Some(nuclide) => Err(NoSuv::HalfLife(secs, nuclide)),
+        None if plausible::HALF_LIFE_SECS.contains(&secs) && plausible::wrong_unit(secs).is_none() => Ok(()),
+        None => Err(NoSuv::Implausible("half-life", format!("{secs} s{}", unit_text(secs)))),
+    }
+}
+
+fn weight_kg(scan: &PetScan) -> Result<f64, NoSuv> {
+    let weight = given(&scan.weight_kg, "the patient's weight", "PatientWeight (0010,1030)")?;
+    let is_plausible = plausible::WEIGHT_KG.contains(&weight);
+    is_plausible.then_some(weight).ok_or_else(|| NoSuv::Implausible("weight", format!("{weight} kg")))
 }
 
 fn given<T: Copy>(fact: &Option<Sourced<T>>, name: &'static str, attribute: &'static str) -> Result<T, NoSuv> {
@@ -178,36 +270,45 @@ fn given<T: Copy>(fact: &Option<Sourced<T>>, name: &'static str, attribute: &'st
 }
 
 /// Returns the size of the patient: g, or cm² of the surface.
-fn size(scan: &PetScan, definition: SuvDefinition) -> Result<f64, NoSuv> {
-    let weight_kg = given(&scan.weight_kg, "the patient's weight", "PatientWeight (0010,1030)")?;
-    if !(0.1..=1000.0).contains(&weight_kg) {
-        return Err(NoSuv::Implausible("weight", format!("{weight_kg} kg")));
-    }
+fn size(scan: &PetScan, size: Size) -> Result<f64, NoSuv> {
+    let weight_kg = weight_kg(scan)?;
     let height_m = || {
         let height_m = given(&scan.height_m, "the patient's height", "PatientSize (0010,1020)")?;
-        let is_plausible = (0.2..=2.8).contains(&height_m);
+        let is_plausible = plausible::HEIGHT_M.contains(&height_m);
         is_plausible.then_some(height_m).ok_or_else(|| NoSuv::Implausible("height", format!("{height_m} m")))
     };
-    let sex = || given(&scan.sex, "the patient's sex", "PatientSex (0010,0040)");
-    match definition {
-        SuvDefinition::BodyWeight => Ok(1e3 * weight_kg),
-        SuvDefinition::LeanJanmahasatian => {
+    // Lean mass has no definition for others than men and women.
+    let sex = || match given(&scan.sex, "the patient's sex", "PatientSex (0010,0040)")? {
+        Sex::Other => Err(NoSuv::Missing("the patient's sex, male or female,", "PatientSex (0010,0040)")),
+        sex => Ok(sex),
+    };
+    match size {
+        Size::Weight => Ok(1e3 * weight_kg),
+        Size::LeanJanmahasatian => {
             let mass_index = weight_kg / height_m()?.powi(2);
-            let [constant, slope] = match sex()? {
-                Sex::Male => [6680.0, 216.0],
-                Sex::Female => [8780.0, 244.0],
-            };
+            let [constant, slope] = if sex()? == Sex::Male { [6680.0, 216.0] } else { [8780.0, 244.0] };
             Ok(1e3 * 9270.0 * weight_kg / (constant + slope * mass_index))
         }
-        SuvDefinition::LeanJames => {
+        Size::LeanJames | Size::LeanJames120 => {
             let squared = (weight_kg / (100.0 * height_m()?)).powi(2);
+            let of_men = if size == Size::LeanJames { 128.0 } else { 120.0 };
             let lean_kg = match sex()? {
-                Sex::Male => 1.10 * weight_kg - 128.0 * squared,
-                Sex::Female => 1.07 * weight_kg - 148.0 * squared,
+                Sex::Male => 1.10 * weight_kg - of_men * squared,
+                _ => 1.07 * weight_kg - 148.0 * squared,
             };
             if lean_kg > 0.0 { Ok(1e3 * lean_kg) } else { Err(NoSuv::LeanMass(lean_kg)) }
         }
-        SuvDefinition::BodySurface => Ok(1e4 * 0.007184 * weight_kg.powf(0.425) * (100.0 * height_m()?).powf(0.725)),
+        Size::IdealWeight => {
+            let above = 100.0 * height_m()? - 152.0;
+            let [man, woman] = [48.0 + 1.06 * above, 45.5 + 0.91 * above];
+            Ok(1e3
+                * match given(&scan.sex, "the patient's sex", "PatientSex (0010,0040)")? {
+                    Sex::Male => man,
+                    Sex::Female => woman,
+                    Sex::Other => 0.5 * (man + woman),
+                })
+        }
+        Size::Surface => Ok(1e4 * 0.007184 * weight_kg.powf(0.425) * (100.0 * height_m()?).powf(0.725)),
     }
 }
 
@@ -225,6 +326,7 @@ mod tests {
             corrections: ["DECY", "ATTN"].map(str::to_owned).into(),
             decay_reference: DecayReference::Start,
             scan_start: Some(Sourced::new(date(2026, 3, 1).at(0, 20, 0, 0), "test")),
+            scan_end: None,
             injection: Some(Sourced::new(date(2026, 2, 28).at(23, 20, 0, 0), "test")),
             dose_bq: from(370e6),
             half_life_secs: from(6586.2),
@@ -289,10 +391,52 @@ mod tests {
     #[test]
     fn uptake_values_stay_as_they_are() {
         let by_mass = |mass: &str| PetScan { values: PetValues::UptakeByMass(mass.into()), ..scan() };
-        assert_eq!(suv_factor(&by_mass("BW"), SuvDefinition::BodyWeight), Ok(1.0));
-        assert_is(suv_factor(&by_mass("BW"), SuvDefinition::LeanJames).unwrap(), 56.52 / 70.0);
-        assert_eq!(suv_factor(&by_mass("LBM"), SuvDefinition::LeanJames), Ok(1.0));
-        assert_eq!(suv_factor(&by_mass("LBM"), SuvDefinition::BodyWeight), Err(NoSuv::OtherDefinition("LBM".into())));
+        let factor = |mass: &str, definition| suv_factor(&by_mass(mass), definition).unwrap();
+        assert_eq!(factor("BW", SuvDefinition::BodyWeight), 1.0);
+        assert_is(factor("BW", SuvDefinition::LeanJames), 56.52 / 70.0);
+        assert_eq!(factor("LBMJAMES128", SuvDefinition::LeanJames), 1.0);
+        assert_is(factor("LBMJAMES128", SuvDefinition::BodyWeight), 70.0 / 56.52);
+        // James with 120: 77 − 19.2 kg.
+        assert_is(factor("LBM", SuvDefinition::BodyWeight), 70.0 / 57.8);
+        // Ideal weights at 1.75 m: 72.38 kg of a man, 66.43 kg of a woman, 69.405 kg of others.
+        for (sex, kg) in [(Sex::Male, 72.38), (Sex::Female, 66.43), (Sex::Other, 69.405)] {
+            let scan = PetScan { sex: Some(Sourced::new(sex, "test")), ..by_mass("IBW") };
+            assert_is(suv_factor(&scan, SuvDefinition::BodyWeight).unwrap(), 70.0 / kg);
+        }
+        let by_surface = PetScan { values: PetValues::UptakeBySurface, ..scan() };
+        let surface = 0.007184 * (0.425 * 70f64.ln() + 0.725 * 175f64.ln()).exp();
+        assert_is(suv_factor(&by_surface, SuvDefinition::BodyWeight).unwrap(), 70e3 / (1e4 * surface));
+        assert_eq!(suv_factor(&by_mass("X"), SuvDefinition::BodyWeight), Err(NoSuv::OtherDefinition("X".into())));
+    }
+
+    #[test]
+    fn the_tracer_may_be_injected_during_the_scan() {
+        // A dynamic scan from 00:20, injected 10 s later: 5000 · 70000 / (370e6 · 2^(10/6586.2)).
+        let at = |second| date(2026, 3, 1).at(0, 20, second, 0);
+        let dynamic = PetScan { scan_end: Some(at(50)), injection: Some(Sourced::new(at(10), "test")), ..scan() };
+        assert_is(value(&dynamic, SuvDefinition::BodyWeight), 0.944_950_933_86);
+        let late = PetScan { injection: Some(Sourced::new(at(51), "test")), ..dynamic.clone() };
+        assert!(suv_factor(&late, SuvDefinition::BodyWeight).unwrap_err().to_string().contains("after the end of the scan"));
+        let unknown_end = PetScan { scan_end: None, ..dynamic };
+        assert!(suv_factor(&unknown_end, SuvDefinition::BodyWeight).is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_range() {
+        let text = |scan: &PetScan| suv_factor(scan, SuvDefinition::BodyWeight).unwrap_err().to_string();
+        let dose = |bq: f64| PetScan { dose_bq: Some(Sourced::new(bq, "test")), ..scan() };
+        assert!(text(&dose(370e3)).contains("expected 0.1 to 50 (in kBq by mistake?)"), "{}", text(&dose(370e3)));
+        assert!(text(&dose(370.0)).contains("in MBq by mistake?"));
+        assert!(text(&dose(370e12)).contains("in Bq in place of MBq"));
+        let half_life = |secs: f64| PetScan { half_life_secs: Some(Sourced::new(secs, "test")), ..scan() };
+        assert!(text(&half_life(109.77)).contains("is it 109.77 minutes of F-18?"), "{}", text(&half_life(109.77)));
+        let carbon = PetScan { nuclide: Some("^18^Fluorine".into()), ..half_life(1223.4) };
+        assert!(text(&carbon).contains("is not that of F-18"));
+        let oxygen = half_life(122.24);
+        assert!(text(&oxygen).contains("29 half-lives"), "{}", text(&oxygen));
+        // A mouse.
+        let mouse = PetScan { weight_kg: Some(Sourced::new(0.02, "test")), ..dose(10e6) };
+        assert!(suv_factor(&mouse, SuvDefinition::BodyWeight).is_ok());
     }
 
     #[test]

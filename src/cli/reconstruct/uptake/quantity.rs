@@ -3,9 +3,9 @@
 //! The calibration of a scan gives the mean activity concentration during the scan, for a frame divided by its share of the scan's
 //! time. The activity at the start of the scan is that mean over the mean decay of the frame ([`mean_decay`]).
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp};
 
 use super::options::{FactorContent, HalfLife, Injection, Moment, UptakeOptions};
 use crate::cli::reconstruct::options::ReconstructOptions;
@@ -15,7 +15,7 @@ use crate::data::{
     Attenuation, DecayReference, FrameTime, ListMetadata, Notice, Nuclide, PetImage, PetScan, PetValues, ScanFacts, Sourced,
     Unit, ValueScale, mean_decay,
 };
-use crate::data::{NoSuv, SuvDefinition, suv_factor};
+use crate::data::{NoSuv, SuvDefinition, check_half_life, plausible, suv_factor};
 use crate::io::check_image_unit;
 use crate::io::formats::Format;
 use crate::plan::Job;
@@ -167,6 +167,13 @@ fn limits_secs(job: &Job, duration_secs: Option<f64>) -> Option<[f64; 2]> {
     }
 }
 
+/// Returns the end of the scan after its start, s.
+fn end_secs(job: &Job, duration_secs: Option<f64>) -> Option<f64> {
+    let Some(list) = job.data().events() else { return limits_secs(job, duration_secs).map(|[_, end]| end) };
+    let scan_ms = list.time.extent_ms(&list.facts);
+    duration_secs.or_else(|| (!scan_ms.is_empty()).then(|| (scan_ms.end - scan_ms.start) as f64 / 1e3))
+}
+
 /// Returns the facts in the header of the data, and their source.
 fn header_facts(job: &Job) -> (ScanFacts, &'static str) {
     if let Some(list) = job.data().events() {
@@ -257,10 +264,13 @@ fn scan(options: &ReconstructOptions, job: &Job, mut corrections: Vec<String>) -
         option.or_else(|| of_header.map(|value| Sourced::new(value, header)))
     };
     let sex = uptake.sex.map(|sex| Sourced::new(sex, OPTION));
+    let duration = end_secs(job, uptake.duration_secs).and_then(|secs| SignedDuration::try_from_secs_f64(secs).ok());
+    let scan_end = duration.and_then(|duration| scan_start.value.checked_add(duration).ok());
     corrections.push("DECY".to_owned());
     Ok(PetScan {
         decay_reference: DecayReference::Start,
         scan_start: Some(scan_start),
+        scan_end,
         injection: injection.map(|injection| Sourced::new(injection, source)),
         dose_bq: number(uptake.dose_mbq, 1e6, exam.dose_bq),
         half_life_secs: Some(half_life),
@@ -279,13 +289,22 @@ fn half_life(
     (half_life_secs, isotope): (Option<f64>, Option<String>),
     header: &str,
 ) -> CliResult<(Sourced<f64>, Option<String>)> {
-    if let Some(HalfLife { secs, nuclide }) = option {
-        return Ok((Sourced::new(secs, OPTION), nuclide.map(str::to_owned)));
-    }
-    let of_nuclide = || isotope.as_deref().and_then(Nuclide::find).map(|nuclide| nuclide.half_life_secs);
-    let secs = half_life_secs.or_else(of_nuclide);
-    let secs = secs.ok_or_else(|| missing("the half-life", "--half-life"))?;
-    Ok((Sourced::new(secs, header), isotope))
+    let of_header = isotope.as_deref().and_then(Nuclide::find);
+    let known = half_life_secs.or_else(|| of_header.map(|nuclide| nuclide.half_life_secs));
+    let (secs, nuclide, source) = match option {
+        None => (known.ok_or_else(|| missing("the half-life", "--half-life"))?, isotope, header),
+        Some(HalfLife { secs, nuclide }) => {
+            if let Some(known) = known.filter(|known| (secs / known - 1.0).abs() > plausible::HALF_LIFE_DIFFERENCE) {
+                let of = isotope.map(|isotope| format!(" of {isotope}")).unwrap_or_default();
+                let text =
+                    format!("--half-life is {secs} s, but the {header} has {known} s{of}; omit the option, or mend the header");
+                return Err(CliError::arguments(text));
+            }
+            (secs, nuclide.map(str::to_owned).or(isotope), OPTION)
+        }
+    };
+    check_half_life(secs, nuclide.as_deref()).map_err(|problem| CliError::arguments(problem.to_string()))?;
+    Ok((Sourced::new(secs, source), nuclide))
 }
 
 /// Returns the moment of an injection in the time zone of the scan.
@@ -299,7 +318,7 @@ fn injection(injected: Injection, start: DateTime, scan_start: Option<Moment>) -
     match (at.offset, scan.offset) {
         (None, None) => Ok(at.local),
         (Some(own), Some(of_scan)) => {
-            let shift = jiff::SignedDuration::from_secs(i64::from(of_scan.seconds() - own.seconds()));
+            let shift = SignedDuration::from_secs(i64::from(of_scan.seconds() - own.seconds()));
             at.local.checked_add(shift).map_err(|_| out_of_range())
         }
         _ => Err(CliError::arguments(

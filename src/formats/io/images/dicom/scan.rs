@@ -73,6 +73,7 @@ impl<'a> Scan<'a> {
         let sex = self.facts().and_then(|scan| scan.sex.as_ref()).map_or("", |sex| match sex.value {
             Sex::Female => "F",
             Sex::Male => "M",
+            Sex::Other => "O",
         });
         let acquired = self.acquisition();
         let duration_ms = self.pet.and_then(|pet| pet.duration_secs).map(|secs| format!("{:.0}", 1e3 * secs));

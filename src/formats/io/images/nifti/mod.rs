@@ -78,7 +78,7 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
     };
     let (orientation, placement) = orientation(path, &header, sides, &mut notices)?;
     notices.extend(placement.as_ref().map(|placement| oblique_notice(path, placement)));
-    let format = number_format(path, &header)?;
+    let format = number_format(path, &header, &mut notices)?;
     let num_values: usize = sides.iter().product();
     let offset = check_length(path, &header, sides, num_images, format, file_len)?;
     let image_bytes = (num_values * format.number_type.num_bytes()) as u64;
@@ -98,6 +98,9 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
         }
     };
     let [first_secs, step_secs] = times(&header);
+    if num_images > 1 && step_secs == 0.0 && !header.intent_name.starts_with(FIELD) {
+        notices.push(notice::warning(path, "the times of its images are unknown (pixdim[4] is 0)"));
+    }
     let images = range.zip(all_values).map(|(index, values)| {
         let (grid, values) = reorder(path, &orientation, sides, values)?;
         let volume = Volume::from_vec(grid, values, unit(&header));
@@ -175,7 +178,7 @@ fn sides(path: &Path, header: &NiftiHeader) -> Result<([usize; 3], usize), IoErr
     }
 }
 
-fn number_format(path: &Path, header: &NiftiHeader) -> Result<NumberFormat, IoError> {
+fn number_format(path: &Path, header: &NiftiHeader, notices: &mut Vec<Notice>) -> Result<NumberFormat, IoError> {
     let number_type = match header.datatype {
         2 => NumberType::Uint8,
         4 => NumberType::Int16,
@@ -193,6 +196,10 @@ fn number_format(path: &Path, header: &NiftiHeader) -> Result<NumberFormat, IoEr
     // A slope of 0 means: not scaled.
     let (scale, intercept) = match header.scl_slope {
         0.0 => (1.0, 0.0),
+        slope if slope.is_nan() => {
+            notices.push(notice::warning(path, "its slope (scl_slope) is not a number; the stored values are not scaled"));
+            (1.0, 0.0)
+        }
         slope => (f64::from(slope), f64::from(header.scl_inter)),
     };
     if !(scale.is_finite() && intercept.is_finite()) {
@@ -290,10 +297,13 @@ fn orientation(
     let sign = if intent_name(header).starts_with(GRADIENT_AXES) { 1.0 } else { -1.0 };
     let pitch: [f64; 3] = std::array::from_fn(|axis| decimal(header.pixdim[axis + 1]).abs());
     // Rows of the world's axes right, anterior, superior; columns of the voxel axes and the translation.
+    let of_quaternion = quaternion_affine(header, pitch);
     let affine = if header.sform_code > 0 {
-        [header.srow_x, header.srow_y, header.srow_z].map(|row| row.map(decimal))
+        let rows = [header.srow_x, header.srow_y, header.srow_z].map(|row| row.map(decimal));
+        notices.extend(other_position(header, sides, &rows, &of_quaternion).map(|text| notice::warning(path, text)));
+        rows
     } else if header.qform_code > 0 {
-        quaternion_affine(header, pitch)
+        of_quaternion
     } else {
         let text =
             "no position of the patient; the image centre is the scanner centre and directions are those of head-first supine";
@@ -312,6 +322,25 @@ fn orientation(
         return Err(IoError::unsupported(path, ImageProblem::Oblique));
     }
     Ok(placed(axes, steps_mm, sides, affine.map(|row| sign * row[3])))
+}
+
+/// Returns a warning where the two affines of a header place a corner of the image at positions farther apart than a voxel.
+fn other_position(
+    header: &NiftiHeader,
+    sides: [usize; 3],
+    rows: &[[f64; 4]; 3],
+    of_quaternion: &[[f64; 4]; 3],
+) -> Option<String> {
+    let place = |affine: &[[f64; 4]; 3], corner: usize| {
+        let voxel: [f64; 3] = std::array::from_fn(|axis| if corner >> axis & 1 == 1 { sides[axis] as f64 - 1.0 } else { 0.0 });
+        Vector3::from(affine.map(|[x, y, z, shift]| x * voxel[0] + y * voxel[1] + z * voxel[2] + shift))
+    };
+    let farthest = (0..8).map(|corner| (place(rows, corner) - place(of_quaternion, corner)).norm()).fold(0.0, f64::max);
+    let voxel = (0..3).map(|axis| decimal(header.pixdim[axis + 1]).abs()).fold(f64::INFINITY, f64::min);
+    (header.qform_code > 0 && farthest > voxel).then(|| {
+        let unit = if header.xyzt_units & 7 == 2 { " mm" } else { "" };
+        format!("its sform and its qform place it differently, by up to {farthest:.1}{unit}; the sform is used")
+    })
 }
 
 /// Returns the affine for a header without one: the middle of the image at the origin, in our orientation.

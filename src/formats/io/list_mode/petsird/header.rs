@@ -237,6 +237,7 @@ fn exam(header: &Value) -> Exam {
         sex: match patient.and_then(|patient| patient.text("patientsSex").ok()) {
             Some("F") => Some(Sex::Female),
             Some("M") => Some(Sex::Male),
+            Some("O") => Some(Sex::Other),
             _ => None,
         },
         is_local: false,

@@ -38,6 +38,27 @@ const MIN_LETTERS: usize = 12;
 /// Most misspelt keys that a warning lists.
 const MAX_LISTED: usize = 5;
 
+/// Bytes of a block of Interfile's `data starting block`.
+const BLOCK_BYTES: u64 = 2048;
+
+/// Keys of the byte order: Interfile's, and Siemens' of images.
+const BYTE_ORDER: [&str; 2] = ["imagedata byte order", "image data byte order"];
+
+/// Keys of the slope of stored numbers: STIR's and Interfile's, CASToR's, XMedCon's.
+const SLOPES: [&str; 3] = ["image scaling factor", "data rescale slope", "rescale slope"];
+
+/// Keys of the intercept of stored numbers: CASToR's, XMedCon's.
+const INTERCEPTS: [&str; 3] = ["data rescale offset", "rescale offset", "rescale intercept"];
+
+/// Keys that count what one file can hold several of.
+const SEVERAL: [(&str, &str); 5] = [
+    ("number of time frames", "time frames"),
+    ("number of image data types", "types of image"),
+    ("number of energy windows", "energy windows"),
+    ("number of time slots", "time slots"),
+    ("number of gates", "gates"),
+];
+
 /// Beginning of the program's own keys.
 const OWN: &str = "tomoscope ";
 
@@ -75,7 +96,9 @@ pub struct DataSource {
 impl Header {
     /// Reads and parses a header.
     pub fn read(path: &Path) -> Result<Self, IoError> {
-        let text = read_text(path, MAX_HEADER_BYTES)?.replace("\\\r\n", "").replace("\\\n", "");
+        // (Line ends of all systems; Windows begins texts with a byte order mark.)
+        let text = read_text(path, MAX_HEADER_BYTES)?.replace("\r\n", "\n").replace('\r', "\n").replace("\\\n", "");
+        let text = text.trim_start_matches('\u{feff}');
         if text.trim().is_empty() {
             return Err(IoError::unsupported(path, InterfileProblem::EmptyHeader));
         }
@@ -245,13 +268,26 @@ impl Header {
     pub fn data_source(&self, notices: &mut Vec<Notice>) -> Result<DataSource, IoError> {
         let path = self.data_file().ok_or_else(|| self.missing("name of data file", "add the data file's name"))?;
         let number_type = self.number_type(notices)?;
-        let byte_order = self.byte_order(number_type, notices)?;
-        let offset = match self.text_at("data offset in bytes", 1) {
-            None => 0,
-            Some(text) => self.parse("data offset in bytes [1]", text, "a number of bytes")?,
-        };
-        let format = NumberFormat { number_type, byte_order, scale: self.scale()?, intercept: 0.0 };
-        Ok(DataSource { path, offset, format })
+        let byte_order = self.byte_order(number_type)?;
+        let [scale, intercept] = self.scale()?;
+        let format = NumberFormat { number_type, byte_order, scale, intercept };
+        Ok(DataSource { path, offset: self.offset()?, format })
+    }
+
+    /// Returns the first byte of the data: `data offset in bytes`, or `data starting block`.
+    fn offset(&self) -> Result<u64, IoError> {
+        const BLOCK: &str = "data starting block";
+        let bytes = self.text_at("data offset in bytes", 1);
+        let bytes = bytes.map(|text| self.parse("data offset in bytes [1]", text, "a number of bytes")).transpose()?;
+        let block: Option<u64> = self.text(BLOCK).map(|text| self.parse(BLOCK, text, "a number of blocks")).transpose()?;
+        let of_block = block.map(|block| block.saturating_mul(BLOCK_BYTES));
+        match (bytes, of_block) {
+            (Some(bytes), Some(of_block)) if of_block != bytes && of_block != 0 => {
+                let expected = format!("the same place as 'data offset in bytes', {bytes}, in blocks of {BLOCK_BYTES} bytes");
+                Err(self.invalid(BLOCK, self.text(BLOCK).unwrap_or_default(), &expected))
+            }
+            (bytes, of_block) => Ok(bytes.or(of_block).unwrap_or(0)),
+        }
     }
 
     /// Returns the type of the numbers, without their byte order.
@@ -295,15 +331,13 @@ impl Header {
         })
     }
 
-    fn byte_order(&self, number_type: NumberType, notices: &mut Vec<Notice>) -> Result<ByteOrder, IoError> {
-        const KEY: &str = "imagedata byte order";
-        if let Some(word) = self.word(KEY) {
-            return self.byte_order_of(KEY, &word);
+    fn byte_order(&self, number_type: NumberType) -> Result<ByteOrder, IoError> {
+        match BYTE_ORDER.iter().find_map(|key| Some((key, self.word(key)?))) {
+            Some((key, word)) => self.byte_order_of(key, &word),
+            None if number_type.num_bytes() == 1 => Ok(ByteOrder::Little),
+            // (Interfile's default is big endian, but nearly all files are in little endian: half of them would be nonsense.)
+            None => Err(self.missing(BYTE_ORDER[0], "add LITTLEENDIAN or BIGENDIAN")),
         }
-        if number_type.num_bytes() > 1 {
-            notices.push(self.warning(format!("the key '{KEY}' is missing; Interfile's default, BIGENDIAN, is taken")));
-        }
-        Ok(ByteOrder::Big)
     }
 
     /// Returns the byte order that a key's word names.
@@ -318,27 +352,36 @@ impl Header {
         }
     }
 
-    /// Returns `image scaling factor`, one for all or equal ones; otherwise the number in `quantification units`; otherwise 1.
-    fn scale(&self) -> Result<f64, IoError> {
-        const KEY: &str = "image scaling factor";
-        if let Some(text) = self.text_at(KEY, 1) {
-            let factors: Vec<f64> = list(text).map(|item| self.parse(KEY, item, "a number")).collect::<Result<_, _>>()?;
-            let Some((&first, rest)) = factors.split_first() else { return Ok(1.0) };
-            if rest.iter().any(|&factor| factor != first) {
-                return Err(self.unsupported(InterfileProblem::DifferentFactors));
-            }
-            return if first.is_finite() { Ok(first) } else { Err(self.invalid(KEY, text, "a finite number")) };
-        }
+    /// Returns slope and intercept of the stored numbers. The slope is otherwise the number in `quantification units`.
+    fn scale(&self) -> Result<[f64; 2], IoError> {
         let units = self.text("quantification units").and_then(|text| text.parse::<f64>().ok());
-        Ok(units.filter(|factor| factor.is_finite()).unwrap_or(1.0))
+        let of_units = units.filter(|factor| factor.is_finite()).unwrap_or(1.0);
+        Ok([self.agreed(&SLOPES)?.unwrap_or(of_units), self.agreed(&INTERCEPTS)?.unwrap_or(0.0)])
     }
 
-    /// Refuses several time frames, energy windows or image types in one file.
+    /// Returns the number that all of these keys have, one for all parts of the data or equal ones; `None` without a key.
+    fn agreed(&self, keys: &[&str]) -> Result<Option<f64>, IoError> {
+        let mut agreed = None;
+        for (key, text) in keys.iter().filter_map(|key| Some((*key, self.text_at(key, 1)?))) {
+            for item in list(text) {
+                let number: f64 = self.parse(key, item, "a number")?;
+                if !number.is_finite() {
+                    return Err(self.invalid(key, text, "a finite number"));
+                }
+                if *agreed.get_or_insert(number) != number {
+                    return Err(self.unsupported(InterfileProblem::DifferentFactors));
+                }
+            }
+        }
+        Ok(agreed)
+    }
+
+    /// Refuses several time frames, energy windows, gates or image types in one file.
     pub fn refuse_several(&self) -> Result<(), IoError> {
-        for (key, what) in [("number of time frames", "time frames"), ("number of image data types", "types of image")] {
-            let num = self.count(key)?.unwrap_or(1);
-            if num > 1 {
-                return Err(self.unsupported(InterfileProblem::SeveralParts(num, what, key)));
+        for (key, what) in SEVERAL {
+            let num = self.number(key)?.unwrap_or(1.0);
+            if num > 1.0 {
+                return Err(self.unsupported(InterfileProblem::SeveralParts(num as usize, what, key)));
             }
         }
         Ok(())

@@ -14,6 +14,9 @@ use crate::io::sinograms::interfile::problem::InterfileProblem;
 /// A key of our own that names the unit of the values; other programs pass it over.
 const UNIT_KEY: &str = "tomoscope image unit";
 
+/// Keys of the distance of voxels, mm: STIR's and Interfile's, Siemens', and one that some programs write.
+const PITCH: [&str; 3] = ["scaling factor (mm/pixel)", "scale factor (mm/pixel)", "scaling factor mmpixel"];
+
 /// STIR writes six digits: an offset that is the default to that precision is the default, or rays that run along voxel
 /// faces would miss them.
 const SIX_DIGITS: f64 = 5e-6;
@@ -26,7 +29,7 @@ const SIX_DIGITS: f64 = 5e-6;
 pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let header = Header::read(path)?;
     let mut notices = Vec::new();
-    let grid = grid(&header, &mut notices)?;
+    let grid = grid(&header)?;
     header.refuse_several()?;
     let source = header.data_source(&mut notices)?;
     let [nx, ny, nz] = grid.size;
@@ -41,22 +44,19 @@ pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     Ok((volume, notices))
 }
 
-fn grid(header: &Header, notices: &mut Vec<Notice>) -> Result<Grid, IoError> {
+fn grid(header: &Header) -> Result<Grid, IoError> {
     check_axes(header)?;
     let mut size = [1; 3];
     let mut voxel_mm = [1.0; 3];
     let mut origin_mm = [0.0; 3];
     for axis in 0..3 {
         size[axis] = header.count_at("matrix size", axis + 1)?;
-        match header.number_at("scaling factor (mm/pixel)", axis + 1)? {
-            Some(pitch) => voxel_mm[axis] = pitch,
-            None => {
-                let key = format!("scaling factor (mm/pixel) [{}]", axis + 1);
-                notices.push(
-                    header.warning(format!("the key '{key}' is missing; voxels are taken to be 1 mm wide along this axis")),
-                );
-            }
+        let mut pitch = None;
+        for key in PITCH {
+            pitch = pitch.or(header.number_at(key, axis + 1)?);
         }
+        let missing = || header.missing(&format!("{} [{}]", PITCH[0], axis + 1), "add the distance of voxels, mm");
+        voxel_mm[axis] = pitch.ok_or_else(missing)?;
         let offset = header.number_at("first pixel offset (mm)", axis + 1)?;
         let default = -((size[axis] / 2) as f64) * voxel_mm[axis];
         origin_mm[axis] = match (axis, offset) {
@@ -146,6 +146,7 @@ mod tests {
 
     const OLD: &str = "!INTERFILE :=\nname of data file := a.v\n!number format := float\n!number of bytes per pixel := 4\n\
                        imagedata byte order := LITTLEENDIAN\n!matrix size [1] := 1\n!matrix size [2] := 1\n!matrix size [3] := 1\n\
+                       scaling factor (mm/pixel) := 1\n\
                        !END OF INTERFILE :=\n";
 
     #[test]

@@ -29,10 +29,33 @@ mod tof;
 pub use image::{read_image, write_image};
 pub use projections::{OwnFacts, read_geometry, read_own_facts, read_projections, write_projections};
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::io::error::IoError;
 use crate::io::sinograms::interfile::problem::InterfileProblem;
+
+/// Bytes at the start of a file that contain its first lines.
+const START_BYTES: u64 = 1024;
+
+/// Returns true for the usual name of an image, and for another file that begins as Interfile.
+pub fn is_image(path: &Path) -> bool {
+    let has_ending = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("hv"));
+    has_ending || begins_as_interfile(path).unwrap_or(false)
+}
+
+fn begins_as_interfile(path: &Path) -> std::io::Result<bool> {
+    let mut start = Vec::new();
+    if !path.is_file() {
+        return Ok(false);
+    }
+    File::open(path)?.take(START_BYTES).read_to_end(&mut start)?;
+    let start = String::from_utf8_lossy(&start).to_lowercase();
+    let mut lines = start.trim_start_matches('\u{feff}').split(['\n', '\r']).map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(';')).unwrap_or_default();
+    Ok(first.trim_start_matches('!').trim_start().starts_with("interfile"))
+}
 
 /// Returns the data file that a file names, if it is a header.
 pub fn data_files(header: &Path) -> Vec<PathBuf> {

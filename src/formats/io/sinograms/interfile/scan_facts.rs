@@ -10,10 +10,7 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime, Time};
 
 use super::header::Header;
-use crate::data::{Exam, Notice, Nuclide, ScanFacts};
-
-/// Largest difference of a half-life from that of its radionuclide; published half-lives differ by less.
-const MAX_DIFFERENCE: f64 = 0.03;
+use crate::data::{Exam, Notice, Nuclide, ScanFacts, plausible};
 
 /// First year of a scan: an earlier one is a year without its century, or another order of day and year.
 const FIRST_YEAR: i16 = 1900;
@@ -101,7 +98,7 @@ impl Keys<'_> {
         let secs = self.positive(&half_lives, "a number of seconds above 0");
         let nuclide = isotope.as_deref().and_then(Nuclide::find);
         if let (Some(nuclide), Some(secs)) = (nuclide, secs)
-            && (secs / nuclide.half_life_secs - 1.0).abs() > MAX_DIFFERENCE
+            && !plausible::has_half_life(nuclide, secs)
         {
             self.notices.push(self.header.warning(format!(
                 "the half-life of {secs} s ('{}') is not that of the radionuclide {} ('{}'), {} s; neither is used",

@@ -43,6 +43,17 @@ impl<'a> Attributes<'a> {
         self.0.iter().find_map(|object| object.get(tag))
     }
 
+    /// Returns the number of an element of a private block, by the block's creator (PS3.5, 7.8.1). In groups whose creators are
+    /// removed the block is the first one.
+    pub fn private(&self, group: u16, creator: &str, element: u8) -> Tag {
+        let creator_of = |block: &u16| self.text(Tag(group, *block));
+        let is_own = |block: &u16| creator_of(block).is_some_and(|found| found.eq_ignore_ascii_case(creator));
+        let has_creators = || (0x10..=0xff).any(|block| creator_of(&block).is_some());
+        let block = (0x10..=0xff).find(is_own).or_else(|| (!has_creators()).then_some(0x10));
+        // (Block 0 has no elements.)
+        Tag(group, (block.unwrap_or(0) << 8) | u16::from(element))
+    }
+
     /// Returns a text without spaces at its ends; `None` if it is missing or empty.
     pub fn text(&self, tag: Tag) -> Option<String> {
         let text = self.element(tag)?.to_str().ok()?;

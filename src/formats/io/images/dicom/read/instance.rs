@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use dicom_core::dictionary::UidDictionary as _;
 use dicom_dictionary_std::{StandardSopClassDictionary, tags, uids};
-use dicom_object::InMemDicomObject;
+use dicom_object::{InMemDicomObject, Tag};
 use jiff::civil::DateTime;
 
 use super::attributes::{Attributes, invalid, missing, name};
@@ -41,7 +41,14 @@ pub struct Plane {
     pub duration_secs: Option<f64>,
     /// Factor of the correction for decay.
     pub decay_factor: Option<f64>,
+    /// Value of pixels beyond the image, of PET.
+    pub padding: Option<f32>,
+    /// Time of the mean activity of the frame after the moment to which decay is corrected, s.
+    pub reference_secs: Option<f64>,
 }
+
+/// Attributes that give the values of a series their meaning: its files have the same.
+const ALIKE: [Tag; 4] = [tags::UNITS, tags::SUV_TYPE, tags::DECAY_CORRECTION, tags::PATIENT_WEIGHT];
 
 /// A DICOM file of an image.
 pub struct Instance {
@@ -57,6 +64,8 @@ pub struct Instance {
     pub modality: Modality,
     /// Names of its series.
     pub names: SeriesNames,
+    /// Values of the attributes [`ALIKE`].
+    alike: Vec<Option<String>>,
     /// Its planes, one for each frame.
     pub planes: Vec<Plane>,
 }
@@ -93,6 +102,7 @@ impl Instance {
             layout,
             modality,
             names: names(&attributes),
+            alike: ALIKE.iter().map(|tag| attributes.text(*tag)).collect(),
             planes,
         })
     }
@@ -157,7 +167,17 @@ fn plane(object: &InMemDicomObject, file: usize, frame: usize) -> Result<Plane, 
         acquisition,
         duration_secs: duration_ms.map(|ms| 1e-3 * ms).filter(|secs| *secs > 0.0),
         decay_factor: attributes.number(tags::DECAY_FACTOR)?.filter(|factor| *factor > 0.0),
+        padding: padding(&attributes, scale(&attributes)?)?,
+        // (0 is unknown.)
+        reference_secs: attributes.number(tags::FRAME_REFERENCE_TIME)?.map(|ms| 1e-3 * ms).filter(|secs| *secs != 0.0),
     })
+}
+
+/// Returns the value of padding. CT has air there by its own numbers.
+fn padding(attributes: &Attributes, [slope, intercept]: [f64; 2]) -> Result<Option<f32>, DicomProblem> {
+    let is_pet = attributes.text(tags::MODALITY).as_deref() == Some("PT");
+    let stored = attributes.number(tags::PIXEL_PADDING_VALUE)?.filter(|_| is_pet);
+    Ok(stored.map(|stored| (stored * slope + intercept) as f32))
 }
 
 /// Returns slope and intercept. PET images have their own slope for each slice, so that a missing one is an error.
@@ -191,5 +211,6 @@ pub fn difference(a: &Instance, b: &Instance) -> Option<DicomProblem> {
         (a.names.frame_of_reference != b.names.frame_of_reference, tags::FRAME_OF_REFERENCE_UID),
         (a.modality != b.modality, tags::MODALITY),
     ];
-    differs.iter().find(|(differ, _)| *differ).map(|(_, tag)| DicomProblem::Mixed(name(*tag)))
+    let values = a.alike.iter().zip(&b.alike).map(|(a, b)| a != b).zip(ALIKE);
+    differs.into_iter().chain(values).find(|(differ, _)| *differ).map(|(_, tag)| DicomProblem::Mixed(name(tag)))
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dicom_dictionary_std::tags;
 use rayon::prelude::*;
@@ -30,6 +31,9 @@ const MAX_DEPTH: usize = 8;
 
 /// Bytes at the start of a file that contain its class.
 const META_BYTES: u64 = 4096;
+
+/// Bytes of a damaged file in which the UID of its series is looked for.
+const SEARCHED_BYTES: usize = 1 << 16;
 
 /// Files of a path.
 struct Found {
@@ -172,8 +176,21 @@ fn find(path: &Path) -> Result<Found, IoError> {
 
 /// Returns the UID of the series of a file whose image is not read.
 fn series_uid(file: &Path) -> Option<String> {
-    let object = Checked::new(std::fs::read(file).ok()?).ok()?.attributes().ok()?;
-    Attributes::of(&object).text(tags::SERIES_INSTANCE_UID)
+    let bytes = std::fs::read(file).ok()?;
+    let of_text = series_uid_in(&bytes);
+    let object = Checked::new(bytes).ok().and_then(|checked| checked.attributes().ok());
+    object.and_then(|object| Attributes::of(&object).text(tags::SERIES_INSTANCE_UID)).or(of_text)
+}
+
+/// Returns the UID of the series in the first bytes of a file that may be cut, in little endian.
+fn series_uid_in(bytes: &[u8]) -> Option<String> {
+    let bytes = &bytes[..bytes.len().min(SEARCHED_BYTES)];
+    let at = bytes.windows(4).position(|tag| tag == [0x20, 0, 0x0e, 0])? + 4;
+    let [a, b, c, d] = *bytes.get(at..at + 4)?.first_chunk()?;
+    let length = if [a, b] == *b"UI" { u16::from_le_bytes([c, d]) } else { u16::from_le_bytes([a, b]) };
+    let text = std::str::from_utf8(bytes.get(at + 4..at + 4 + usize::from(length))?).ok()?;
+    let text = text.trim_matches(['\0', ' ']);
+    text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then(|| text.to_owned())
 }
 
 /// Returns the files in a folder, sorted by name.
@@ -273,7 +290,11 @@ impl Opened {
         let attributes = Attributes::of_frame(&object, 0);
         let earliest = self.planes.iter().filter_map(|plane| plane.acquisition).min().or_else(|| acquisition(&attributes));
         let modality = self.instances[0].modality.clone();
-        let pet = (modality == Modality::Pet).then(|| pet_scan(&attributes, earliest)).transpose().map_err(refused_by)?;
+        let mut notices = Vec::new();
+        let mut warn = |text: String| notices.push(notice::warning(path, text));
+        let pet = (modality == Modality::Pet).then(|| pet_scan(&attributes, &self.planes, &mut warn));
+        let pet = pet.transpose().map_err(refused_by)?;
+        notices.extend(missing_slices(path, &attributes, stack.images.first().map_or(0, Vec::len)));
         let kvp = match modality {
             Modality::Ct => attributes.number(tags::KVP).map_err(refused_by)?.filter(|kvp| *kvp > 0.0),
             _ => None,
@@ -284,7 +305,6 @@ impl Opened {
             [_] => vec![Some(checked)],
             several => several.iter().map(|instance| self.kept(instance)).collect::<Result<_, _>>()?,
         };
-        let mut notices = Vec::new();
         let has_factor = self.planes.iter().any(|plane| plane.decay_factor.is_some());
         let computed = pet.as_ref().filter(|_| !has_factor);
         let factor = |plane: &Plane| match computed {
@@ -293,7 +313,11 @@ impl Opened {
         };
         let images = range.map(|image| {
             let planes = &stack.images[image];
-            let volume = self.decoded(&stack, planes, &whole, path, unit)?;
+            let (volume, num_padding) = self.decoded(&stack, planes, &whole, path, unit)?;
+            if num_padding > 0 {
+                let attribute = name(tags::PIXEL_PADDING_VALUE);
+                notices.push(notice::info(path, format!("{} of padding ({attribute}) are 0", counted(num_padding, "voxel"))));
+            }
             notices.extend(volume.not_finite().map(|text| notice::warning(path, text)));
             let starts = |planes: &[&Plane]| planes.iter().filter_map(|plane| plane.acquisition).min();
             let start_secs =
@@ -322,7 +346,7 @@ impl Opened {
         (instance.layout.num_frames > 1).then(|| Instance::read(&instance.path, 0).map(|(.., checked)| checked)).transpose()
     }
 
-    /// Decodes the planes of an image.
+    /// Decodes the planes of an image, with 0 where they are padded; and the number of these voxels.
     fn decoded(
         &self,
         stack: &Stack,
@@ -330,10 +354,11 @@ impl Opened {
         whole: &[Option<Checked>],
         path: &Path,
         unit: Unit,
-    ) -> Result<Volume, IoError> {
+    ) -> Result<(Volume, usize), IoError> {
         let layout = &self.instances[0].layout;
         let num_pixels = layout.rows * layout.columns;
         let mut values = zeroed(path, num_pixels * planes.len())?;
+        let num_padding = AtomicUsize::new(0);
         values.par_chunks_exact_mut(num_pixels).zip(planes).try_for_each(|(slice, plane)| {
             let instance = &self.instances[plane.file];
             let read;
@@ -346,12 +371,18 @@ impl Opened {
                 }
             };
             decode(checked, &instance.layout, plane.frame, plane.scale, slice)
-                .map_err(|problem: DicomProblem| IoError::unsupported(&instance.path, problem))
+                .map_err(|problem: DicomProblem| IoError::unsupported(&instance.path, problem))?;
+            if let Some(padding) = plane.padding {
+                let is_padding = |value: &&mut f32| **value == padding && padding != 0.0;
+                let num = slice.iter_mut().filter(is_padding).map(|value| *value = 0.0).count();
+                num_padding.fetch_add(num, Ordering::Relaxed);
+            }
+            Ok::<_, IoError>(())
         })?;
         let sides = [layout.columns, layout.rows, planes.len()];
         let (grid, values) = reorder(path, &stack.orientation, sides, values)?;
         let mixed = || IoError::unsupported(path, DicomProblem::Mixed(name(tags::ROWS)));
-        Volume::from_vec(grid, values, unit).ok_or_else(mixed)
+        Ok((Volume::from_vec(grid, values, unit).ok_or_else(mixed)?, num_padding.into_inner()))
     }
 }
 
@@ -359,6 +390,14 @@ impl Opened {
 fn shared<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = values.next().flatten()?;
     values.all(|value| value.as_ref() == Some(&first)).then_some(first)
+}
+
+/// Returns the warning about fewer slices than NumberOfSlices.
+fn missing_slices(path: &Path, attributes: &Attributes, found: usize) -> Option<Notice> {
+    let expected = attributes.whole(tags::NUMBER_OF_SLICES, usize::from(u16::MAX)).ok().filter(|num| *num > found)?;
+    let attribute = name(tags::NUMBER_OF_SLICES);
+    let text = format!("it has {} where {attribute} is {expected}; the others are missing", counted(found, "slice"));
+    Some(notice::warning(path, text))
 }
 
 /// Returns the notice about computed factors of the correction for decay; `None` without such factors.
@@ -396,7 +435,7 @@ fn unit(modality: &Modality, values: Option<&PetValues>, attributes: &Attributes
         (_, Some(PetValues::UptakeByMass(mass))) => match mass.as_str() {
             "BW" => Unit::SuvBodyWeight,
             "LBMJANMA" => Unit::SuvLeanJanmahasatian,
-            "LBM" | "LBMJAMES128" => Unit::SuvLeanJames,
+            "LBMJAMES128" => Unit::SuvLeanJames,
             _ => Unit::Unknown,
         },
         (_, Some(PetValues::UptakeBySurface)) => Unit::SuvBodySurface,
