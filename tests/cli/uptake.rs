@@ -101,6 +101,7 @@ fn what_uptake_values_need_is_asked_for() {
         ("--half-life F-18 --duration-secs 900 --no-corrections --multiplicative-includes attenuation", 2, "no factors"),
         ("--dose-mbq 370 --duration-secs 900 --multiplicative-includes attenuation", 2, "--half-life"),
         ("--dose-mbq 370 --half-life 6586.2 --multiplicative-includes attenuation", 2, "--duration-secs"),
+        ("--half-life 109.77 --duration-secs 900 --multiplicative-includes attenuation", 2, "109.77 minutes of F-18"),
     ];
     for (options, code, text) in cases {
         let said = refusal(at, code, &with(options));
@@ -113,14 +114,24 @@ fn what_uptake_values_need_is_asked_for() {
         ("--dose-mbq 370 --injected 2026-03-01T11:00:00", 2, "--scan-start"),
         ("--dose-mbq 370 --injected -60min", 1, "weight"),
         ("--dose-mbq 370 --injected yesterday --weight-kg 70", 2, "ISO 8601"),
+        ("--dose-mbq 370e6 --injected -60min --weight-kg 70", 1, "in Bq in place of MBq"),
+        ("--dose-mbq 370 --injected -60min --weight-kg 0.07", 1, "MBq/kg"),
+        ("--dose-mbq 370 --injected -24h --weight-kg 70", 1, "half-lives"),
         ("--dose-mbq 370 --injected 2026-03-01T11:00:00Z --scan-start 2026-03-01T12:00:00 --weight-kg 70", 2, "offset from UTC"),
-        ("--dose-mbq 370 --injected 2026-03-01T13:00:00 --scan-start 2026-03-01T12:00:00 --weight-kg 70", 1, "after the scan"),
+        (
+            "--dose-mbq 370 --injected 2026-03-01T13:00:00 --scan-start 2026-03-01T12:00:00 --weight-kg 70",
+            1,
+            "after the end of the scan",
+        ),
     ] {
         let said = refusal(at, code, &with(&format!("{facts} {options}")));
         assert!(said.contains(text), "{options}: {said}");
     }
     assert!(refusal(at, 2, &format!("{RUN} -o a.nii.gz --dose-mbq 370")).contains("--calibration"));
     assert!(!at.join("a.nii.gz").exists());
+    // A dynamic scan: injected ten seconds after its start.
+    let dynamic = "--injected 2026-03-01T12:00:10 --scan-start 2026-03-01T12:00:00 --dose-mbq 370 --weight-kg 70";
+    run(at, &with(&format!("{facts} {dynamic}")));
     // Another time zone: 12:00 +01:00 is an hour after 10:00 UTC.
     let times = "--injected 2026-03-01T10:00:00Z --scan-start 2026-03-01T12:00:00+01:00 --dose-mbq 370 --weight-kg 70";
     run(at, &with(&format!("{facts} {times}")));
@@ -252,6 +263,9 @@ fn facts_of_the_sinograms_header_are_used() {
     assert!((factor("options.nii.gz") / expected - 1.0).abs() < 1e-6);
     let scan = &record("options.nii.gz")["pet"]["scan"];
     assert_eq!((&scan["scan_start"]["source"], &scan["half_life_secs"]["source"]), (&json!("command line"), &of_header));
+    // An option does not contradict the header.
+    let other = refusal(at, 2, &format!("{RUN} {facts} --half-life 110 -o none.nii.gz"));
+    assert!(other.contains("the sinogram header has 6586.2 s of F-18"), "{other}");
     // Invalid and contradictory keys are named, and the fact is missing.
     for (from, to, named, option) in [
         ("(sec)[1] := 900", "(sec)[1] := soon", "'image duration (sec) [1]' is 'soon'", "--duration-secs"),
