@@ -107,7 +107,8 @@ fn named_files(text: &str) -> impl Iterator<Item = &str> {
 
 /// Requires that the files exist that some lines of a file name, and returns their number.
 fn check_named<'a>(path: &Path, lines: impl Iterator<Item = &'a str>) -> usize {
-    let named: Vec<&str> = lines.flat_map(named_files).filter(|named| !named.contains("VERSION")).collect();
+    let named: Vec<&str> =
+        lines.flat_map(named_files).filter(|named| !["VERSION", "NAME"].iter().any(|part| named.contains(part))).collect();
     named.iter().for_each(|named| assert!(in_repository(named).exists(), "{}: {named} does not exist", path.display()));
     named.len()
 }

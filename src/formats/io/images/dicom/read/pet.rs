@@ -133,11 +133,11 @@ struct References {
 /// Returns the moment that values with the decay correction START refer to: the first that is known of
 ///
 /// 1. DecayCorrectionDateTime of the enhanced class, and GE's own time;
-/// 2. AcquisitionTime + time of the mean activity in the frame − FrameReferenceTime, on which all slices agree;
-/// 3. SeriesTime, if it is not after the acquisition;
+/// 2. SeriesTime, if it is not after the acquisition;
+/// 3. AcquisitionTime + time of the mean activity in the frame − FrameReferenceTime, on which all slices agree;
 /// 4. the earliest acquisition.
 ///
-/// Some writers count FrameReferenceTime to the begin or the middle of the frame: if one of them leads to SeriesTime, that is it.
+/// Some writers count FrameReferenceTime to the begin or the middle of the frame: SeriesTime is confirmed by any of the three.
 fn scan_start(
     attributes: &Attributes,
     planes: &[Plane],
@@ -179,28 +179,40 @@ impl References {
         if let Some(own) = own.or_else(|| self.of_ge.map(|moment| (moment, format!("the scan start of {GE}")))) {
             return Some(own);
         }
-        let is_series = |moment: DateTime| self.series.is_some_and(|series| distance_secs(series, moment) <= SAME_MOMENT_SECS);
-        let of_frames: Vec<Option<DateTime>> =
-            [Within::Mean, Within::Middle, Within::Begin].iter().map(|within| agreed(planes, within, half_life)).collect();
-        if of_frames.iter().flatten().any(|moment| is_series(*moment)) {
-            return by(self.series, tags::SERIES_TIME);
-        }
-        if planes.iter().any(|plane| plane.reference_secs.is_some()) && half_life.is_some() {
-            if let [Some(moment), ..] = of_frames[..] {
-                let [acquisition, reference] = [tags::ACQUISITION_TIME, tags::FRAME_REFERENCE_TIME].map(name);
-                return Some((moment, format!("{acquisition} + time of the mean activity − {reference}")));
+        let [acquisition, reference] = [tags::ACQUISITION_TIME, tags::FRAME_REFERENCE_TIME].map(name);
+        let [mean, middle, begin] =
+            [Within::Mean, Within::Middle, Within::Begin].map(|within| agreed(planes, &within, half_life));
+        let has_references = half_life.is_some() && planes.iter().any(|plane| plane.reference_secs.is_some());
+        let disagree = has_references
+            && mean.is_none()
+            && planes.iter().all(|plane| plane.acquisition.is_some() && plane.duration_secs.is_some());
+        let in_time = self.series.filter(|series| self.earliest.is_none_or(|earliest| *series <= earliest));
+        if let Some(series) = in_time {
+            let is_series = |moment: DateTime| distance_secs(series, moment) <= SAME_MOMENT_SECS;
+            let is_confirmed = [mean, middle, begin].into_iter().flatten().any(is_series);
+            match mean.filter(|_| !is_confirmed) {
+                Some(mean) => {
+                    let secs = series.duration_since(mean).as_secs_f64();
+                    let percent = half_life.map_or(0.0, |half_life| 100.0 * ((-secs / half_life).exp2() - 1.0));
+                    warn(format!(
+                        "its decay is taken to be corrected to {}, {series}; by {reference} it is {mean}, and the uptake values {percent:+.1} %",
+                        name(tags::SERIES_TIME)
+                    ));
+                }
+                None if disagree => warn(format!(
+                    "its slices disagree on the moment to which decay is corrected ({reference}); it is taken to be {}, {series}",
+                    name(tags::SERIES_TIME)
+                )),
+                None => {}
             }
-            if planes.iter().all(|plane| plane.acquisition.is_some() && plane.duration_secs.is_some()) {
-                let attribute = name(tags::FRAME_REFERENCE_TIME);
-                warn(format!("its slices disagree on the moment to which decay is corrected ({attribute}); it is unknown"));
-                return None;
-            }
+            return by(Some(series), tags::SERIES_TIME);
         }
-        match (self.series, self.earliest) {
-            (Some(series), Some(earliest)) if series > earliest => by(Some(earliest), tags::ACQUISITION_TIME),
-            (None, earliest) => by(earliest, tags::ACQUISITION_TIME),
-            (series, _) => by(series, tags::SERIES_TIME),
+        if disagree {
+            warn(format!("its slices disagree on the moment to which decay is corrected ({reference}); it is unknown"));
+            return None;
         }
+        let of_frames = mean.map(|moment| (moment, format!("{acquisition} + time of the mean activity − {reference}")));
+        of_frames.or_else(|| by(self.earliest, tags::ACQUISITION_TIME))
     }
 }
 
@@ -381,6 +393,11 @@ mod tests {
             assert_eq!(scan.scan_start.unwrap().source, name(tags::SERIES_TIME));
             assert!(warnings.is_empty(), "{warnings:?}");
         }
+        // A time of the series that can be right stays, and the other one is told with its effect: 2^(−900/6586.2) = 0.9096.
+        let other = frame(at(15, 0), mean);
+        let (scan, warnings) = scan_of(&object(&[(tags::SERIES_TIME, "110000")], &[]), std::slice::from_ref(&other));
+        assert_eq!(scan.scan_start.unwrap().value, at(0, 0));
+        assert!(warnings.len() == 1 && warnings[0].contains("+9.9 %"), "{warnings:?}");
         let (scan, warnings) = scan_of(&processed, &[frame(at(2, 30), 150.0), frame(at(5, 0), 900.0)]);
         assert!(scan.scan_start.is_none() && warnings[0].contains("disagree"), "{warnings:?}");
         // Without reference times the series was processed later: then the first acquisition counts, and a warning says it.
