@@ -383,6 +383,11 @@ fn a_study_takes_an_additive_that_was_added_inside() {
     let (scan, mult, add) = (write("scan.hs", 8.0), write("mult.hs", 0.5), write("add.hs", 3.0));
     let additive = |inside| read_study(&scan, Some(&mult), Some(&add), inside).unwrap().measured.additive.unwrap().counts[17];
     assert_eq!((additive(false), additive(true)), (3.0, 1.5));
+    // Attenuation correction factors are the inverse of factors.
+    for (value, is_told) in [(0.5, false), (1.0, false), (2.0, true)] {
+        let notices = read_study(&scan, Some(&write("factors.hs", value)), None, false).unwrap().notices;
+        assert_eq!(warns_of(&notices, "are their inverse"), is_told, "{value}: {notices:?}");
+    }
     let alone = read_study(&scan, None, Some(&add), true).unwrap();
     assert_eq!((alone.measured.additive.unwrap().counts[0], alone.title.as_str()), (3.0, "scan"));
     let other = folder.path().join("other.hs");

@@ -89,7 +89,9 @@ pub struct ProjectorOptions {
     #[arg(long, default_value = "auto", value_name = "T,A", value_parser = rays)]
     pub rays: Rays,
 
-    /// Sinogram of factors (attenuation × normalisation) of each bin.
+    /// Sinogram of factors of each bin: efficiency × survival, from 0 to about 1.
+    ///
+    /// Correction factors (normalisation, ACF) are their inverse.
     #[arg(long, value_name = "FILE")]
     pub multiplicative: Option<PathBuf>,
 

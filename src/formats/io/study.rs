@@ -11,6 +11,12 @@ use crate::io::own::saved_pairs::read_pairs;
 use crate::io::readers::Measured;
 use crate::io::sweep::read_sweep;
 
+/// Rounding of a factor of 1.
+const SLACK: f32 = 0.01;
+
+/// Largest factor of relative efficiencies, whose mean is 1.
+const MOST: f32 = 3.0;
+
 /// Reads measured data with its corrections: ȳ = multiplicative ⊙ (A x) + additive. With `additive_inside` the additive file
 /// holds additive / multiplicative (STIR's convention: added before the factors are applied). Without an additive file the
 /// randoms of Siemens' sinograms are the background.
@@ -31,6 +37,7 @@ pub fn read_study(
         ..Origin::default()
     };
     let Measured { prompts, randoms, facts, mut notices } = read_measured(path)?;
+    let of_factors = multiplicative;
     let mut read = |path: Option<&Path>| -> Result<Option<Michelogram>, IoError> {
         let Some(path) = path else { return Ok(None) };
         let (data, more) = read_projections(path)?;
@@ -38,6 +45,9 @@ pub fn read_study(
         Ok(Some(data))
     };
     let (multiplicative, additive) = (read(multiplicative)?, read(additive)?);
+    if let (Some(file), Some(factors)) = (of_factors, &multiplicative) {
+        notices.extend(inverse_factors(&prompts, factors).map(|text| notice::warning(file, text)));
+    }
     let additive_inside = additive_inside && additive.is_some();
     if randoms.is_some() {
         let use_of = if additive.is_none() { "are taken as the background" } else { "are not used, since a background is given" };
@@ -58,6 +68,20 @@ pub fn read_study(
         counts = counts.with_background_of_bins();
     }
     Ok(Study { origin, notices, ..Study::new(title, counts) })
+}
+
+/// Returns a warning about factors that are those of a correction, as STIR's ACF: most bins with counts would have more of them than
+/// without attenuation.
+fn inverse_factors(prompts: &Michelogram, factors: &Michelogram) -> Option<String> {
+    let with_counts = prompts.counts.iter().zip(&*factors.counts).filter(|(counts, _)| **counts > 0.0);
+    let (num, above) = with_counts.fold((0, 0), |(num, above), (_, factor)| (num + 1, above + u64::from(*factor > 1.0 + SLACK)));
+    let largest = factors.counts.iter().copied().fold(0.0, f32::max);
+    (2 * above > num || largest > MOST).then(|| {
+        format!(
+            "{above} of the {num} bins with counts have factors above 1 (up to {largest:.4}), more than all photon pairs: factors are \
+             efficiency × survival, and attenuation correction factors (STIR's ACF) are their inverse"
+        )
+    })
 }
 
 /// Reads a crystal-pair histogram, named after its file.

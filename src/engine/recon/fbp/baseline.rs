@@ -157,6 +157,6 @@ mod tests {
                 assert!(baseline != Baseline::None || row == before);
             }
         }
-        assert!("4".parse::<Baseline>().unwrap_err().contains("0 to 3"));
+        assert!("4".parse::<Baseline>().unwrap_err().contains("none, 0, 1, 2 or 3"));
     }
 }
