@@ -337,10 +337,10 @@ fn notices(series: &Path) -> Vec<String> {
 fn missing_and_damaged_slices_of_a_series_are_named() {
     let source = series_path("pet");
     let num_slices = std::fs::read_dir(&source).unwrap().count();
-    let told = changed("pet", |_, slice| put(slice, tags::NUMBER_OF_SLICES, &num_slices.to_string()));
-    assert!(!notices(told.path()).iter().any(|text| text.contains("NumberOfSlices")));
-    std::fs::remove_file(told.path().join((num_slices - 1).to_string())).unwrap();
-    let found = notices(told.path());
+    let numbered = changed("pet", |_, slice| put(slice, tags::NUMBER_OF_SLICES, &num_slices.to_string()));
+    assert!(!notices(numbered.path()).iter().any(|text| text.contains("NumberOfSlices")));
+    std::fs::remove_file(numbered.path().join((num_slices - 1).to_string())).unwrap();
+    let found = notices(numbered.path());
     assert!(found.iter().any(|text| text.contains("NumberOfSlices (0054,0081)") && text.contains("are missing")), "{found:?}");
     // A copy that broke off.
     let cut = changed("pet", |_, _| ());
@@ -374,10 +374,13 @@ fn padding_is_no_activity() {
         put(slice, tags::RESCALE_SLOPE, "0.5");
         put(slice, tags::PIXEL_PADDING_VALUE, &(2.0 * value).to_string());
     });
-    let (series, told) = read_images(padded.path(), ImageChoice::Only).unwrap();
+    let (series, found_notices) = read_images(padded.path(), ImageChoice::Only).unwrap();
     let expected = values.iter().map(|before| if *before == value { 0.0 } else { *before });
     assert!(series.images[0].volume.as_slice().iter().copied().eq(expected));
     let num = values.iter().filter(|before| **before == value).count();
     let text = format!("{num} voxel");
-    assert!(told.iter().any(|notice| notice.text.contains("PixelPaddingValue") && notice.text.contains(&text)), "{told:?}");
+    assert!(
+        found_notices.iter().any(|notice| notice.text.contains("PixelPaddingValue") && notice.text.contains(&text)),
+        "{found_notices:?}"
+    );
 }

@@ -228,7 +228,7 @@ fn numbers_scale_units_and_byte_order_count() {
 }
 
 #[test]
-fn what_a_header_leaves_open_is_told() {
+fn what_a_header_leaves_open_is_reported() {
     let folder = folder();
     let notices = |header: &Header| {
         let (series, notices) = read_images(&put(folder.path(), &header.file("float 4")), ImageChoice::All).unwrap();
@@ -237,7 +237,7 @@ fn what_a_header_leaves_open_is_told() {
     // A slope that is not a number: unscaled, as nibabel does.
     let (series, text) = notices(&Header { slope: f32::NAN, ..Header::plain() });
     assert!(series.images[0].volume.values[[1, 2, 1]] == 21.0 && text.contains("scl_slope"), "{text}");
-    // Two positions of one image; the same one twice tells nothing.
+    // Two positions of one image; the same one twice is no warning.
     let sform = Some([[-2.0, 0.0, 0.0, 3.0], [0.0, -3.0, 0.0, 3.0], [0.0, 0.0, -4.0, 2.0]]);
     let turned_by_180 = [0.0, 0.0, 1.0, 3.0, 3.0, 2.0];
     let (_, text) = notices(&Header { sform, qform: Some(turned_by_180), ..Header::plain() });

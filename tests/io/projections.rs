@@ -384,9 +384,9 @@ fn a_study_takes_an_additive_that_was_added_inside() {
     let additive = |inside| read_study(&scan, Some(&mult), Some(&add), inside).unwrap().measured.additive.unwrap().counts[17];
     assert_eq!((additive(false), additive(true)), (3.0, 1.5));
     // Attenuation correction factors are the inverse of factors.
-    for (value, is_told) in [(0.5, false), (1.0, false), (2.0, true)] {
+    for (value, is_reported) in [(0.5, false), (1.0, false), (2.0, true)] {
         let notices = read_study(&scan, Some(&write("factors.hs", value)), None, false).unwrap().notices;
-        assert_eq!(warns_of(&notices, "are their inverse"), is_told, "{value}: {notices:?}");
+        assert_eq!(warns_of(&notices, "are their inverse"), is_reported, "{value}: {notices:?}");
     }
     let alone = read_study(&scan, None, Some(&add), true).unwrap();
     assert_eq!((alone.measured.additive.unwrap().counts[0], alone.title.as_str()), (3.0, "scan"));

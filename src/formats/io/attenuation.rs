@@ -127,18 +127,20 @@ mod tests {
     use crate::io::by_content::write_volume;
 
     #[test]
-    fn a_map_that_lets_nothing_through_is_told() {
+    fn a_map_that_lets_nothing_through_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mu.nii.gz");
-        let told = |side_mm: f64, value: f32, unit: Option<MuUnit>| {
+        let is_reported = |side_mm: f64, value: f32, unit: Option<MuUnit>| {
             let grid = Grid::centred([20, 20, 2], [side_mm / 20.0, side_mm / 20.0, 3.0]).unwrap();
             write_volume(&path, &Volume { unit: Unit::Unknown, ..Volume::filled(grid, value) }).unwrap();
             let notices = read_attenuation(&path, unit).unwrap().1;
             notices.iter().any(|notice| notice.text.contains("check its unit"))
         };
         // Water, and bone; a body as wide as a metre is none.
-        assert!(![(400.0, 0.096), (100.0, 0.17)].into_iter().any(|(side_mm, value)| told(side_mm, value, None)));
-        assert!(told(1000.0, 0.096, None) && told(100.0, 1.0, None) && told(100.0, 0.096, Some(MuUnit::PerMm)));
+        assert!(![(400.0, 0.096), (100.0, 0.17)].into_iter().any(|(side_mm, value)| is_reported(side_mm, value, None)));
+        assert!(
+            is_reported(1000.0, 0.096, None) && is_reported(100.0, 1.0, None) && is_reported(100.0, 0.096, Some(MuUnit::PerMm))
+        );
     }
 
     #[test]

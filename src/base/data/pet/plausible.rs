@@ -23,7 +23,7 @@ pub const SMALL_KG: f64 = 2.0;
 pub const HALF_LIFE_SECS: RangeInclusive<f64> = 60.0..=300.0 * 86400.0;
 
 /// Largest difference of a half-life from that of its nuclide; published half-lives differ by less.
-pub const HALF_LIFE_DIFFERENCE: f64 = 0.03;
+const HALF_LIFE_DIFFERENCE: f64 = 0.03;
 
 /// Most half-lives from the injection to the scan: a thousandth of the activity is left.
 pub const MAX_HALF_LIVES: f64 = 10.0;
@@ -50,7 +50,12 @@ pub fn wrong_unit(half_life: f64) -> Option<(&'static Nuclide, &'static str)> {
 
 /// Returns true if a half-life in s is that of a nuclide.
 pub fn has_half_life(nuclide: &Nuclide, secs: f64) -> bool {
-    (secs / nuclide.half_life_secs - 1.0).abs() <= HALF_LIFE_DIFFERENCE
+    is_same_half_life(secs, nuclide.half_life_secs)
+}
+
+/// Returns true if two half-lives can be of one nuclide.
+pub fn is_same_half_life(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() <= HALF_LIFE_DIFFERENCE
 }
 
 #[cfg(test)]

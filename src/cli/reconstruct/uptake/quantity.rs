@@ -294,7 +294,7 @@ fn half_life(
     let (secs, nuclide, source) = match option {
         None => (known.ok_or_else(|| missing("the half-life", "--half-life"))?, isotope, header),
         Some(HalfLife { secs, nuclide }) => {
-            if let Some(known) = known.filter(|known| (secs / known - 1.0).abs() > plausible::HALF_LIFE_DIFFERENCE) {
+            if let Some(known) = known.filter(|known| !plausible::is_same_half_life(secs, *known)) {
                 let of = isotope.map(|isotope| format!(" of {isotope}")).unwrap_or_default();
                 let text =
                     format!("--half-life is {secs} s, but the {header} has {known} s{of}; omit the option, or mend the header");

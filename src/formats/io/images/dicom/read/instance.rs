@@ -140,6 +140,7 @@ fn plane(object: &InMemDicomObject, file: usize, frame: usize) -> Result<Plane, 
     let attributes = Attributes::of_frame(object, frame);
     let order = |tag| Ok(attributes.number(tag)?.unwrap_or(f64::NEG_INFINITY));
     let acquisition = acquisition(&attributes);
+    let scale = scale(&attributes)?;
     let seconds = |moment: DateTime| moment.duration_since(DateTime::ZERO).as_secs_f64();
     let duration_ms = match attributes.number(tags::ACTUAL_FRAME_DURATION)? {
         None => attributes.number(tags::FRAME_ACQUISITION_DURATION)?,
@@ -156,7 +157,7 @@ fn plane(object: &InMemDicomObject, file: usize, frame: usize) -> Result<Plane, 
         position_mm: attributes.numbers(tags::IMAGE_POSITION_PATIENT)?,
         spacing_mm: attributes.numbers(tags::PIXEL_SPACING)?,
         thickness_mm: thickness_mm.map(f64::abs).filter(|mm| *mm > 0.0),
-        scale: scale(&attributes)?,
+        scale,
         order: [
             order(tags::TEMPORAL_POSITION_INDEX)?,
             acquisition.map_or(f64::NEG_INFINITY, seconds),
@@ -167,7 +168,7 @@ fn plane(object: &InMemDicomObject, file: usize, frame: usize) -> Result<Plane, 
         acquisition,
         duration_secs: duration_ms.map(|ms| 1e-3 * ms).filter(|secs| *secs > 0.0),
         decay_factor: attributes.number(tags::DECAY_FACTOR)?.filter(|factor| *factor > 0.0),
-        padding: padding(&attributes, scale(&attributes)?)?,
+        padding: padding(&attributes, scale)?,
         // (0 is unknown.)
         reference_secs: attributes.number(tags::FRAME_REFERENCE_TIME)?.map(|ms| 1e-3 * ms).filter(|secs| *secs != 0.0),
     })

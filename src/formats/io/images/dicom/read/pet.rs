@@ -163,8 +163,8 @@ fn scan_start(
     Some(Sourced::new(moment, source))
 }
 
-/// Returns the first acquisition.
-fn earliest(attributes: &Attributes, planes: &[Plane]) -> Option<DateTime> {
+/// Returns the first acquisition of the planes, or that of the file.
+pub fn earliest(attributes: &Attributes, planes: &[Plane]) -> Option<DateTime> {
     planes.iter().filter_map(|plane| plane.acquisition).min().or_else(|| acquisition(attributes))
 }
 
@@ -393,7 +393,7 @@ mod tests {
             assert_eq!(scan.scan_start.unwrap().source, name(tags::SERIES_TIME));
             assert!(warnings.is_empty(), "{warnings:?}");
         }
-        // A time of the series that can be right stays, and the other one is told with its effect: 2^(−900/6586.2) = 0.9096.
+        // A time of the series that can be right stays, and the other one is reported with its effect: 2^(−900/6586.2) = 0.9096.
         let other = frame(at(15, 0), mean);
         let (scan, warnings) = scan_of(&object(&[(tags::SERIES_TIME, "110000")], &[]), std::slice::from_ref(&other));
         assert_eq!(scan.scan_start.unwrap().value, at(0, 0));
