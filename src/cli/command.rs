@@ -139,7 +139,12 @@ fn of_reconstruct(option: &str) -> Option<&'static str> {
 
 fn of_projector(option: &str) -> Option<&'static str> {
     Some(match option {
-        "multiplicative" | "additive" | "additive_inside" | "no_corrections" | "corrections_of_another_scan" => "Corrections",
+        "multiplicative"
+        | "multiplicative_inverse"
+        | "additive"
+        | "additive_inside"
+        | "no_corrections"
+        | "corrections_of_another_scan" => "Corrections",
         "projector" | "tubes" | "rays" | "accumulation" | "threads_per_block" | "fov_radius_mm" => "Projector",
         "device" | "threads" => "Device",
         _ => return None,

@@ -16,7 +16,7 @@ use crate::cli::shared::printed::remove_stale;
 use crate::data::{Counts, Michelogram, Notice, Study, Unit, Volume};
 use crate::geometry::Grid;
 use crate::io::formats::Content;
-use crate::io::{check_image_unit, read_study, read_volume, stale_companions, write_projections};
+use crate::io::{CorrectionFiles, check_image_unit, read_study, read_volume, stale_companions, write_projections};
 use crate::operator::{Accumulation, Subset};
 use crate::plan::{
     ChosenProjector, CorrectionRecord, DataRecord, DeviceRecord, ImageKind, ImageRecord, ProjectorRecord, ProjectorSettings,
@@ -173,8 +173,9 @@ fn files(options: &ProjectorOptions) -> Files {
 
 /// Reads data with the requested corrections.
 fn read(path: &std::path::Path, options: &ProjectorOptions) -> CliResult<Study<Counts>> {
+    let &ProjectorOptions { multiplicative_inverse, additive_inside, .. } = options;
     let (multiplicative, additive) = (options.multiplicative.as_deref(), options.additive.as_deref());
-    let study = read_study(path, multiplicative, additive, options.additive_inside)?;
+    let study = read_study(path, CorrectionFiles { multiplicative, multiplicative_inverse, additive, additive_inside })?;
     notices::print(&study.notices);
     Ok(study)
 }

@@ -175,6 +175,9 @@ fn first_page(report: &ImageReport<NemaAnalysis>, num_pages: usize) -> Result<Pa
         &format!("Image in {}; {}.", report.volume.unit.label(), ratio_text(analysis)),
     );
     page.small([MARGIN, lines + 26.0], Anchor::Start, &circles_text(analysis));
+    if let Some(text) = analysis.doubtful_ratio() {
+        page.small([MARGIN, lines + 56.0], Anchor::Start, &format!("Warning: {text}"));
+    }
     let residual = format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual));
     page.text([MARGIN, lines + 44.0], 10.0, Anchor::Start, &residual);
     let top = lines + 68.0;

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tomoscope::io::{read_projections, read_volume, write_projections};
 
-use super::{done, failed, tomoscope};
+use super::{done, failed, refused, tomoscope};
 
 /// Settings that make an image quickly.
 const SETTINGS: &str = "--iterations 2 --subsets 4 --image 21,21,7 --voxel-mm 7,7,6 --device cpu";
@@ -81,4 +82,33 @@ fn a_correction_that_does_not_fit_or_cannot_be_read_is_an_error() {
     assert!(run(at, &again).contains("up to date, skipped"));
     fs::rename(at.join("kept.hs"), at.join("scan_add.hs")).unwrap();
     assert!(!run(at, &again).contains("up to date, skipped"));
+}
+
+#[test]
+fn correction_factors_are_taken_as_the_inverse_of_factors() {
+    let folder = folder_with_scans();
+    let at = folder.path();
+    let (mut factors, _) = read_projections(&at.join("scan_mult.hs")).unwrap();
+    assert_eq!(factors.invert(), 0);
+    write_projections(&at.join("acf.hs"), &factors).unwrap();
+    let image = |arguments: &str| {
+        reconstructed(at, arguments);
+        read_volume(&at.join("image.npy")).unwrap().0
+    };
+    let expected = image("alone.hs --multiplicative scan_mult.hs");
+    let found = image("alone.hs --multiplicative acf.hs --multiplicative-inverse");
+    let largest = expected.range().1;
+    let is_near = |(found, expected): (&f32, &f32)| (found - expected).abs() <= 1e-5 * largest;
+    assert!(found.as_slice().iter().zip(expected.as_slice()).all(is_near));
+    let record: Value = serde_json::from_slice(&fs::read(at.join("image.npy.json")).unwrap()).unwrap();
+    assert_eq!(record["corrections"]["multiplicative_inverse"], true);
+    // The same file as factors.
+    let output = tomoscope(
+        at,
+        &format!("reconstruct alone.hs --multiplicative acf.hs {SETTINGS} -o image.npy").split(' ').collect::<Vec<_>>(),
+    );
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("--multiplicative-inverse takes those"), "{said}");
+    let text = refused(at, 2, &["reconstruct", "alone.hs", "--multiplicative-inverse", "-o", "x.npy"]);
+    assert!(text.contains("--multiplicative"), "{text}");
 }

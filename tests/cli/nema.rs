@@ -14,7 +14,7 @@ use tomoscope::plan::{DataRecord, DeviceRecord, ImageKind, ImageRecord, Provenan
 use tomoscope::recon::gaussian_filter;
 use tomoscope::task::Task;
 
-use super::{done, failed, refused};
+use super::{done, failed, refused, tomoscope};
 
 /// The body phantom of 2001, a little blurred, on voxels of 3 mm, with its record.
 fn write_image(path: &Path) {
@@ -65,6 +65,12 @@ fn an_image_is_measured_and_reported() {
     let text = done(at, &["nema", "iq.nii.gz", "--ratio", "4", "--report", "iq.pdf", "--csv", "iq.csv", "--rois", "iq.toml"]);
     let figures: Value = serde_json::from_str(&done(at, &["nema", "iq.nii.gz", "--ratio", "4", "--json"])).unwrap();
     assert_eq!(figures["provenance"]["data"]["title"], "a phantom by name");
+    // The ratio of the phantom is 4.
+    for (ratio, is_reported) in [("2", true), ("3.5", false), ("4", false), ("8", false)] {
+        let output = tomoscope(at, &["nema", "iq.nii.gz", "--ratio", ratio]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(said.contains("is that the ratio of this scan?"), is_reported, "{ratio}: {said}");
+    }
     let spheres = figures["nema_nu_2"]["spheres"].as_array().unwrap();
     assert_eq!(spheres.len(), 6);
     let percent = |value: &Value| format!("{:.1}", 100.0 * value.as_f64().unwrap());

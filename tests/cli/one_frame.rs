@@ -141,3 +141,36 @@ fn a_frame_of_yrt_pet_is_the_same_by_both_options() {
     assert_eq!(values(at, "a.npy"), values(at, "b_f001.npy"));
     assert_eq!(record(at, "a.npy").pointer("/data/frame"), record(at, "b_f001.npy").pointer("/data/frame"));
 }
+
+#[test]
+fn sinograms_of_a_list_keep_its_times_and_facts() {
+    let folder = folder_with_lists();
+    let at = folder.path();
+    for list in ["p.petsird", "c.Cdh"] {
+        done(at, &words(&format!("histogram {list} --frames 0-50,90-100 -o h.hs")));
+        done(at, &words(&format!("histogram {list} -o whole.hs")));
+        let info = |file: &str| serde_json::from_str::<Value>(&done(at, &["info", file, "--json"])).unwrap();
+        let facts = |file: &str| {
+            let info = info(file);
+            let facts = info.pointer("/scan/facts").or(info.pointer("/facts")).cloned().unwrap_or_else(|| panic!("{info}"));
+            ["start_secs", "duration_secs", "share_of_scan"].map(|key| facts[key].as_f64())
+        };
+        assert_eq!(facts("h_f001.hs"), [None, Some(50.0), Some(0.5)], "{list}");
+        assert_eq!(facts("h_f002.hs"), [Some(90.0), Some(10.0), Some(0.1)], "{list}");
+        assert_eq!(facts("whole.hs"), [None, Some(100.0), None], "{list}");
+    }
+    // Uptake values of a sinogram of a frame are those of the list: the frame begins 90 s after the scan.
+    let factor = |scan: &str, attenuation: &str| {
+        let reconstruct = format!("reconstruct {scan} {attenuation} {SETTINGS}");
+        done(at, &words(&format!("{reconstruct} -o counts.npy")));
+        done(at, &words(&format!("{reconstruct} --calibration 1000 {FACTS} --suv suvbw -o suv.npy")));
+        let sums = ["suv.npy", "counts.npy"].map(|image| values(at, image).iter().map(|value| f64::from(*value)).sum::<f64>());
+        sums[0] / sums[1]
+    };
+    let rate = std::f64::consts::LN_2 / 122.0;
+    let mean = ((-rate * 90.0f64).exp() - (-rate * 100.0f64).exp()) / (rate * 10.0);
+    let expected = 1000.0 * 10.0 / mean * 300.0 / (3e6 * (-rate * 120.0f64).exp());
+    done(at, &words("histogram p.petsird --frames 90-100 -o h.hs"));
+    let found = factor("h_f001.hs", "--attenuation p_mu.nii.gz");
+    assert!((found / expected - 1.0).abs() < 2e-3, "{found} is not {expected}");
+}

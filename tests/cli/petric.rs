@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
-use tomoscope::io::{PetricFolder, read_study, read_volume};
+use tomoscope::io::{CorrectionFiles, PetricFolder, read_study, read_volume};
 
 use super::{done, refused};
 
@@ -20,7 +20,17 @@ fn a_twin_has_the_files_of_petric_in_the_units_of_stir() {
     // The background is inside the factors: the same scan by the usual names has m times as much.
     let inside = |inside: bool| {
         let [prompts, factors, additive] = ["prompts.hs", "mult_factors.hs", "additive_term.hs"].map(|name| folder.join(name));
-        read_study(&prompts, Some(&factors), Some(&additive), inside).unwrap().measured
+        read_study(
+            &prompts,
+            CorrectionFiles {
+                multiplicative: Some(&factors),
+                additive: Some(&additive),
+                additive_inside: inside,
+                ..CorrectionFiles::default()
+            },
+        )
+        .unwrap()
+        .measured
     };
     let (counts, outside) = (inside(true), inside(false));
     let background = counts.additive.as_ref().unwrap().total();

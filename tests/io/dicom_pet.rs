@@ -384,3 +384,29 @@ fn padding_is_no_activity() {
         "{found_notices:?}"
     );
 }
+
+#[test]
+fn files_without_preamble_are_read_and_counted() {
+    let source = read(&series_path("pet"));
+    // The data set begins behind the meta information, whose length is its first element's.
+    let bare = changed("pet", |_, _| ());
+    for entry in std::fs::read_dir(bare.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        let of_group = u32::from_le_bytes(bytes[140..144].try_into().unwrap()) as usize;
+        std::fs::write(&path, &bytes[144 + of_group..]).unwrap();
+    }
+    let (series, found) = read_images(bare.path(), ImageChoice::Only).unwrap();
+    assert_same_values(&series.images[0].volume, &source.images[0].volume);
+    assert!(found.iter().any(|notice| notice.text.contains("without preamble ('DICM' at byte 128)")), "{found:?}");
+    assert!(!notices(&series_path("pet")).iter().any(|text| text.contains("preamble")));
+}
+
+#[test]
+fn an_uptake_value_that_no_tissue_has_is_reported() {
+    let warns = |slope: &str| {
+        let series = changed("pet", |_, slice| put(slice, tags::RESCALE_SLOPE, slope));
+        notices(series.path()).iter().any(|text| text.contains("largest uptake value"))
+    };
+    assert!(!warns("0.5") && warns("1e7"));
+}

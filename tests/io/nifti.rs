@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use tomoscope::data::{FieldAxis, ImageChoice, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::nifti::{FourthAxis, Spectra, read_images, read_spectra, write_series};
-use tomoscope::io::{read_volume, write_volume};
+use tomoscope::io::{files_read, read_volume, write_volume};
 
 use super::{assert_brief, assert_problem, bytes_of, folder, warns_of};
 
 /// A header of 4 × 3 × 2 voxels, written by hand from nifti1.h's offsets.
+#[derive(Clone, Copy)]
 struct Header {
     dim: [i16; 8],
     datatype: i16,
@@ -74,6 +75,39 @@ impl Header {
             put(280 + 4 * i, &s.to_le_bytes());
         }
         bytes[344..348].copy_from_slice(self.magic);
+        bytes
+    }
+
+    /// The same header in version 2, by the offsets of nifti2.h.
+    fn bytes_2(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 544];
+        let mut put = |at: usize, number: &[u8]| {
+            let mut number = number.to_vec();
+            if self.big_endian {
+                number.reverse();
+            }
+            bytes[at..at + number.len()].copy_from_slice(&number);
+        };
+        put(0, &540i32.to_le_bytes());
+        put(12, &self.datatype.to_le_bytes());
+        for (i, n) in self.dim.iter().enumerate() {
+            put(16 + 8 * i, &i64::from(*n).to_le_bytes());
+        }
+        let mut floats = |at: usize, values: &[f32]| {
+            for (i, value) in values.iter().enumerate() {
+                put(at + 8 * i, &f64::from(*value).to_le_bytes());
+            }
+        };
+        floats(104, &self.pixdim);
+        floats(176, &[self.slope, self.intercept]);
+        floats(352, &self.qform.unwrap_or_default());
+        floats(400, self.sform.unwrap_or_default().as_flattened());
+        put(168, &(self.vox_offset as i64).to_le_bytes());
+        put(344, &i32::from(self.qform.is_some()).to_le_bytes());
+        put(348, &i32::from(self.sform.is_some()).to_le_bytes());
+        put(500, &i32::from(self.units).to_le_bytes());
+        let magic: &[u8; 8] = if self.magic == b"ni1\0" { b"ni2\0\r\n\x1a\n" } else { b"n+2\0\r\n\x1a\n" };
+        bytes[4..12].copy_from_slice(magic);
         bytes
     }
 
@@ -276,6 +310,91 @@ fn an_oblique_image_has_a_position_in_the_world() {
 }
 
 #[test]
+fn version_2_and_pairs_are_read_as_one_file_of_version_1() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    for big_endian in [false, true] {
+        let header = Header {
+            slope: 0.5,
+            intercept: 3.0,
+            qform: Some([0.0, 0.0, 1.0, 3.0, 3.0, 2.0]),
+            pixdim: [-1.0, 2.0, 3.0, 4.0, 1.0, 1.0, 1.0, 1.0],
+            big_endian,
+            ..Header::plain()
+        };
+        let expected = read(&header);
+        assert_eq!(expected.as_slice()[2], 4.0);
+        let voxels = &header.file("float 4")[352..];
+        let version_2 = [&Header { vox_offset: 544.0, ..header }.bytes_2(), voxels].concat();
+        fs::write(at("two.nii"), &version_2).unwrap();
+        fs::write(at("two.nii.gz"), packed(&version_2)).unwrap();
+        let of_pair = Header { magic: b"ni1\0", vox_offset: 0.0, ..header };
+        fs::write(at("a.hdr"), &of_pair.bytes()[..348]).unwrap();
+        fs::write(at("a.img"), voxels).unwrap();
+        // Behind 16 other bytes, compressed, in capital letters.
+        fs::write(at("B.HDR"), Header { vox_offset: 16.0, ..of_pair }.bytes_2()).unwrap();
+        fs::write(at("B.IMG.GZ"), packed(&[&[7; 16], voxels].concat())).unwrap();
+        for name in ["two.nii", "two.nii.gz", "a.hdr", "a.img", "B.HDR", "B.IMG.GZ"] {
+            let (volume, notices) = read_volume(&at(name)).unwrap();
+            assert!(volume == expected && notices.is_empty(), "{name}: {notices:?}");
+        }
+        assert_eq!(files_read(&at("a.hdr")), [at("a.hdr"), at("a.img")]);
+    }
+    fs::write(at("a.img"), [0; 90]).unwrap();
+    assert_brief(&read_volume(&at("a.hdr")).unwrap_err(), "io.truncated a.img 90/96");
+    fs::remove_file(at("a.img")).unwrap();
+    assert_brief(&read_volume(&at("a.hdr")).unwrap_err(), "io.not-found a.img");
+    let mut analyze = Header { magic: b"\0\0\0\0", ..Header::plain() }.bytes();
+    analyze.truncate(348);
+    fs::write(at("a.hdr"), analyze).unwrap();
+    assert_brief(&read_volume(&at("a.hdr")).unwrap_err(), "io.unsupported.nifti a.hdr Analyze");
+    let error = write_volume(&at("a.hdr"), &read(&Header::plain())).unwrap_err();
+    assert_brief(&error, "io.unsupported.nifti a.hdr WrittenPair");
+    // Sides and offsets that version 1 does not hold.
+    for (offset, value) in [(24, 40_000), (168, (1 << 24) + 1), (24, -3)] {
+        let mut bytes = Header { vox_offset: 544.0, ..Header::plain() }.bytes_2();
+        bytes[offset..offset + 8].copy_from_slice(&i64::to_le_bytes(value));
+        fs::write(at("two.nii"), bytes).unwrap();
+        assert!(read_volume(&at("two.nii")).is_err(), "{value}");
+    }
+}
+
+#[test]
+fn times_and_unit_are_those_of_the_file_beside_the_image() {
+    let folder = folder();
+    let path = folder.path().join("a.nii.gz");
+    let sidecar = folder.path().join("a.json");
+    let image = Volume { unit: Unit::Unknown, ..Volume::filled(Grid::centred([4, 3, 2], [2.0; 3]).unwrap(), 2.0) };
+    let write = |step| write_series(&path, &[image.clone(), image.clone()], FourthAxis::Time([0.0, step]), "").unwrap();
+    let read = |text: &str| {
+        fs::write(&sidecar, text).unwrap();
+        let (series, notices) = read_images(&path, ImageChoice::All).unwrap();
+        let times: Vec<_> = series.images.iter().map(|image| [image.start_secs, image.duration_secs]).collect();
+        (times.concat(), series.images[0].volume.unit, notices)
+    };
+    write(0.0);
+    let good = r#"{"Units": "Bq/mL", "FrameTimesStart": [10, 70], "FrameDuration": [60, 90.5], "Manufacturer": "x"}"#;
+    let (times, unit, notices) = read(good);
+    assert_eq!((times, unit, notices.len()), (vec![10.0, 60.0, 70.0, 90.5], Unit::BqPerMl, 0), "{notices:?}");
+    for text in [
+        r#"{"FrameTimesStart": [0], "FrameDuration": [60]}"#,
+        r#"{"FrameTimesStart": "x"}"#,
+        "{",
+        r#"{"FrameTimesStart": [0, 1]}"#,
+    ] {
+        let (times, _, notices) = read(text);
+        assert!(times == [0.0; 4] && warns_of(&notices, "a.json") && warns_of(&notices, "unknown"), "{text}: {notices:?}");
+    }
+    // Other files of this name.
+    for text in ["[1, 2]", r#"{"regions": []}"#] {
+        assert!(!warns_of(&read(text).2, "a.json"), "{text}");
+    }
+    write(60.0);
+    let (times, _, notices) = read(good);
+    assert!(times == [10.0, 60.0, 70.0, 90.5] && warns_of(&notices, "not the step of 60 s"), "{notices:?}");
+}
+
+#[test]
 fn what_is_not_read_is_refused() {
     let folder = folder();
     let plain = Header::plain;
@@ -435,10 +554,11 @@ fn what_is_no_nifti_1_is_told_without_the_programs_inside() {
     let folder = folder();
     let nifti_2 = [&540i32.to_le_bytes()[..], b"n+2\0\r\n\x1a\n", &[0; 528]].concat();
     let empty_gzip = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    let cases: [(&str, &[u8], &str); 4] = [
+    let cases: [(&str, &[u8], &str); 5] = [
         ("empty.nii", b"", "Short"),
         ("empty.nii.gz", &empty_gzip, "Short"),
-        ("two.nii", &nifti_2, "Version2"),
+        ("two.nii", &nifti_2, "ImageSize"),
+        ("cut.nii", &nifti_2[..400], "Short"),
         ("zeros.nii", &[0; 400], "NotNifti"),
     ];
     for (name, bytes, problem) in cases {

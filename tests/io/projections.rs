@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tomoscope::data::{CountsError, ImageChoice, Michelogram, Notice, TofBins, tof_mm};
+use tomoscope::data::{CountsError, ImageChoice, Michelogram, Notice, Study, TofBins, tof_mm};
 use tomoscope::io::list_mode::ListOptions;
 use tomoscope::io::{
-    FileKind, IoError, open_list_mode, read_geometry, read_images, read_projections, read_study, write_projections,
+    CorrectionFiles, FileKind, IoError, open_list_mode, read_geometry, read_images, read_projections, read_study,
+    write_projections,
 };
 use tomoscope::scanner::{InPlane, ScanGeometry, find};
 
@@ -350,7 +351,7 @@ fn a_background_without_time_of_flight_is_the_sum_of_the_bins_or_that_of_the_win
     write_projections(&scan, &prompts).unwrap();
     write_projections(&add, &Michelogram::new(geometry.clone(), vec![3.0; geometry.num_bins()]).unwrap()).unwrap();
     let read = || {
-        let study = read_study(&scan, None, Some(&add), false).unwrap();
+        let study = read_study(&scan, CorrectionFiles { additive: Some(&add), ..CorrectionFiles::default() }).unwrap();
         let record = study.measured.tof_background().map(|background| background.to_string());
         let text: Vec<String> = study.notices.iter().map(|notice| notice.text.clone()).collect();
         (study.measured.additive.unwrap().counts[17], record.unwrap(), text.join(""))
@@ -367,7 +368,15 @@ fn a_background_without_time_of_flight_is_the_sum_of_the_bins_or_that_of_the_win
     assert!(text.contains("they contain 20.0 % of the coincidence window"), "{text}");
     // A background by time of flight, and one without where there is nothing to divide, stay as they are.
     write_projections(&add, &prompts).unwrap();
-    assert_eq!(read_study(&scan, None, Some(&add), false).unwrap().measured.additive.unwrap().counts[17], 4.0);
+    assert_eq!(
+        read_study(&scan, CorrectionFiles { additive: Some(&add), ..CorrectionFiles::default() })
+            .unwrap()
+            .measured
+            .additive
+            .unwrap()
+            .counts[17],
+        4.0
+    );
 }
 
 #[test]
@@ -381,20 +390,55 @@ fn a_study_takes_an_additive_that_was_added_inside() {
         path
     };
     let (scan, mult, add) = (write("scan.hs", 8.0), write("mult.hs", 0.5), write("add.hs", 3.0));
-    let additive = |inside| read_study(&scan, Some(&mult), Some(&add), inside).unwrap().measured.additive.unwrap().counts[17];
+    let both = CorrectionFiles { multiplicative: Some(&mult), additive: Some(&add), ..CorrectionFiles::default() };
+    let additive = |additive_inside| {
+        let files = CorrectionFiles { additive_inside, ..both };
+        read_study(&scan, files).unwrap().measured.additive.unwrap().counts[17]
+    };
     assert_eq!((additive(false), additive(true)), (3.0, 1.5));
-    // Attenuation correction factors are the inverse of factors.
-    for (value, is_reported) in [(0.5, false), (1.0, false), (2.0, true)] {
-        let notices = read_study(&scan, Some(&write("factors.hs", value)), None, false).unwrap().notices;
-        assert_eq!(warns_of(&notices, "are their inverse"), is_reported, "{value}: {notices:?}");
-    }
-    let alone = read_study(&scan, None, Some(&add), true).unwrap();
+    let alone =
+        read_study(&scan, CorrectionFiles { additive: Some(&add), additive_inside: true, ..CorrectionFiles::default() }).unwrap();
     assert_eq!((alone.measured.additive.unwrap().counts[0], alone.title.as_str()), (3.0, "scan"));
     let other = folder.path().join("other.hs");
     let path = put(folder.path(), &header(&PLAIN), &bytes(&PLAIN));
     fs::rename(path, &other).unwrap();
-    let error = read_study(&other, Some(&mult), None, false).unwrap_err();
+    let error = read_study(&other, CorrectionFiles { multiplicative: Some(&mult), ..CorrectionFiles::default() }).unwrap_err();
     assert!(matches!(error, IoError::Counts(CountsError::Sampling { which: "multiplicative", .. })), "{error:?}");
+}
+
+#[test]
+fn correction_factors_are_the_inverse_of_factors() {
+    let folder = folder();
+    let geometry = Arc::new(find("small").unwrap().geometry.clone());
+    let write = |name: &str, value: f32| {
+        let path = folder.path().join(name);
+        let mut values = vec![value; geometry.num_bins()];
+        values[5] = 0.0;
+        write_projections(&path, &Michelogram::new(geometry.clone(), values).unwrap()).unwrap();
+        path
+    };
+    let scan = write("scan.hs", 8.0);
+    let read = |value, multiplicative_inverse| {
+        let factors = write("factors.hs", value);
+        let files = CorrectionFiles { multiplicative: Some(&factors), multiplicative_inverse, ..CorrectionFiles::default() };
+        let Study { measured, notices, origin, .. } = read_study(&scan, files).unwrap();
+        assert_eq!(origin.multiplicative_inverse, multiplicative_inverse);
+        let factors = measured.multiplicative.unwrap().counts;
+        // The value of a bin, of the one with 0, and whether this is more than all photon pairs.
+        (factors[17], factors[5], warns_of(&notices, "more than all photon pairs"), notices)
+    };
+    for (value, is_inverse, factor, is_reported) in [
+        (0.5, false, 0.5, false),
+        (1.0, false, 1.0, false),
+        (2.0, false, 2.0, true),
+        (4.0, true, 0.25, false),
+        (0.25, true, 4.0, true),
+    ] {
+        let (found, of_zero, warns, notices) = read(value, is_inverse);
+        assert_eq!((found, of_zero, warns), (factor, 0.0, is_reported), "{value}: {notices:?}");
+        let counts_zeros = notices.iter().any(|notice| notice.text.contains("1 bin with a correction factor of 0"));
+        assert_eq!(counts_zeros, is_inverse, "{notices:?}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::civil::date;
 use tomoscope::data::{Events, Exam, Michelogram};
 use tomoscope::io::list_mode::ListOptions;
-use tomoscope::io::{read_projections, read_study, write_projections};
+use tomoscope::io::{CorrectionFiles, read_projections, read_study, write_projections};
 use tomoscope::scanner::{Cylinder, InPlane};
 
 use super::data::data_file;
@@ -227,7 +227,7 @@ fn sinograms_are_prompts_with_their_randoms_as_background() {
         "{header}%study date (yyyy:mm:dd):=2017:03:27\n%study time (hh:mm:ss GMT+00:00):=17:00:35\n!image duration (sec):=900\n"
     );
     let path = put_sinograms(folder.path(), &header, num_planes, &values);
-    let study = read_study(&path, None, None, false).unwrap();
+    let study = read_study(&path, CorrectionFiles::default()).unwrap();
     let facts = &study.measured.facts;
     assert_eq!(facts.exam.start.map(|start| start.to_string()).as_deref(), Some("2017-03-27T17:00:35"));
     assert_eq!((facts.duration_secs, facts.exam.is_local), (Some(900.0), false));
@@ -251,7 +251,7 @@ fn sinograms_are_prompts_with_their_randoms_as_background() {
     // As STIR has them, they are read back from our own file too; a background that is given takes the place of the randoms.
     let ours = folder.path().join("ours.hs");
     write_projections(&ours, prompts).unwrap();
-    let study = read_study(&path, None, Some(&ours), false).unwrap();
+    let study = read_study(&path, CorrectionFiles { additive: Some(&ours), ..CorrectionFiles::default() }).unwrap();
     assert_eq!(study.measured.additive.unwrap().counts, prompts.counts);
     assert!(study.notices.iter().any(|notice| notice.text.contains("randoms are not used")));
 }
@@ -310,7 +310,7 @@ fn sinograms_that_are_not_read_are_refused() {
         assert_brief(&read(&good.replace(from, to)).unwrap_err(), expected);
     }
     let one = good.replace("types:=2", "types:=1");
-    let study = read_study(&put_sinograms(folder.path(), &one, 127, &[]), None, None, false).unwrap();
+    let study = read_study(&put_sinograms(folder.path(), &one, 127, &[]), CorrectionFiles::default()).unwrap();
     assert!(study.measured.additive.is_none());
     let corrected = good
         .replace("%compression", "applied corrections:={radial arc-correction}\n%compression")

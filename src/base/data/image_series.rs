@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use jiff::civil::DateTime;
 
+use super::pet::plausible;
 use super::pet::scan::{PetImage, PetScan};
+use super::pet::suv::{SuvDefinition, suv_factor};
 use super::volume::{Unit, Volume};
 use crate::geometry::{Grid, Point};
 use crate::text::counted;
@@ -213,6 +215,14 @@ impl ImageSeries {
     /// Returns the unit of its images.
     pub fn unit(&self) -> Unit {
         self.images.first().map_or(Unit::Unknown, |image| image.volume.unit)
+    }
+
+    /// Returns the warning about an uptake value that no tissue has, of images whose uptake values are known.
+    pub fn high_uptake(&self) -> Option<String> {
+        let of_activity = self.pet.as_ref().and_then(|scan| suv_factor(scan, SuvDefinition::BodyWeight).ok());
+        let factor = if self.unit().is_uptake() { 1.0 } else { of_activity? };
+        let largest = self.images.iter().map(|image| image.volume.range().1).fold(0.0, f32::max);
+        plausible::high_uptake(factor * f64::from(largest))
     }
 
     /// Returns one of its images with facts of its scan; `None` of an image without such facts.

@@ -1,6 +1,6 @@
 //! The files that data came from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::attenuation::CtConversion;
 
@@ -11,6 +11,9 @@ pub struct Origin {
     pub measured: Option<PathBuf>,
     /// Factors of each bin.
     pub multiplicative: Option<PathBuf>,
+    /// True if the file of the factors holds their inverse: correction factors (STIR's ACF, normalisation).
+    #[serde(default)]
+    pub multiplicative_inverse: bool,
     /// Expected background of each bin.
     pub additive: Option<PathBuf>,
     /// True if the background was divided by the factors in its file (STIR's convention).
@@ -26,4 +29,11 @@ pub struct Origin {
     pub ct: Option<CtConversion>,
     /// The reference spectrum of a continuous-wave sweep, if it has a separate file.
     pub reference: Option<PathBuf>,
+}
+
+impl Origin {
+    /// Returns measured data of a file without further ones.
+    pub fn of(measured: &Path) -> Self {
+        Self { measured: Some(measured.to_owned()), ..Self::default() }
+    }
 }

@@ -5,6 +5,7 @@ pub mod compact;
 use ndarray::Array3;
 use strum::VariantArray as _;
 
+use super::pet::plausible::high_uptake;
 use crate::geometry::{Grid, Point};
 
 /// Meaning of the values of a volume.
@@ -68,6 +69,12 @@ impl Unit {
     /// Returns the text of the unit after a number.
     pub fn label(self) -> &'static str {
         self.into()
+    }
+
+    /// Returns true of uptake values.
+    pub fn is_uptake(self) -> bool {
+        use Unit::{SuvBodySurface, SuvBodyWeight, SuvLeanJames, SuvLeanJanmahasatian};
+        matches!(self, SuvBodyWeight | SuvLeanJanmahasatian | SuvLeanJames | SuvBodySurface)
     }
 
     /// Returns the unit with this label, in small or capital letters.
@@ -223,6 +230,11 @@ impl Volume {
     pub fn converted(&self, scale: ValueScale) -> Self {
         let values = self.values.mapv(|value| (f64::from(value) * scale.factor) as f32);
         Self { grid: self.grid.clone(), values, unit: scale.unit }
+    }
+
+    /// Returns the warning about an uptake value that no tissue has.
+    pub fn high_uptake(&self) -> Option<String> {
+        high_uptake(self.range().1.into()).filter(|_| self.unit.is_uptake())
     }
 
     /// Returns how many of its values are not finite; `None` where all are.

@@ -21,8 +21,8 @@ use crate::io::foreign;
 use crate::io::formats::{Access, Content, Format, endings};
 use crate::io::oximetry::OximetryStudy;
 use crate::io::{
-    FileKind, IoError, calibration, measurements, oximetry, provenance, read_study, read_sweep, rois, saved_matrix, saved_pairs,
-    saved_tubes, session_text,
+    CorrectionFiles, FileKind, IoError, calibration, measurements, oximetry, provenance, read_study, read_sweep, rois,
+    saved_matrix, saved_pairs, saved_tubes, session_text,
 };
 use crate::plan::Provenance;
 use crate::report::{Column, Columns};
@@ -64,7 +64,7 @@ pub fn run(options: &InfoOptions) -> CliResult {
     let Some(format) = format else { return Err(unknown_ending(path)) };
     let (lines, facts, notices): Described = match format.content {
         Content::Projections => {
-            let Study { measured, notices, .. } = read_study(path, None, None, false)?;
+            let Study { measured, notices, .. } = read_study(path, CorrectionFiles::default())?;
             described((measured, notices), projection_lines, info_json::projections)
         }
         Content::Image if format.is_folder() => info_image::read_dicom(path)?,

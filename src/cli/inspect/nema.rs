@@ -15,7 +15,7 @@ use crate::cli::shared::outputs::Files;
 use crate::cli::shared::paths::{file_of, report_file};
 use crate::cli::shared::standards::{is_file, standard};
 use crate::data::nema::SPHERE_DIAMETERS_MM;
-use crate::data::{Roi, Unit, Volume, validate_activity_ratio};
+use crate::data::{Notice, Roi, Unit, Volume, validate_activity_ratio};
 use crate::io::formats::Content;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::{read_volume, rois, write_whole};
@@ -139,6 +139,7 @@ pub fn run(options: &NemaOptions) -> CliResult<Done> {
     let ring_turn_rad = options.turn.map(f64::to_radians);
     let placement = find(&volume, &NemaKnown { centre_mm: options.centre_mm, ring_turn_rad, order_mm: options.order })?;
     let analysis = analyse(&volume, &placement, options.ratio)?;
+    notices::print(analysis.doubtful_ratio().map(Notice::warning).as_slice());
     let analysis = if standards.is_empty() { analysis } else { analysis.judged(&volume, &standards)? };
     let forms: Forms<_> = (nema_table, nema_measurements, nema_pdf);
     let done = present(options, &volume, ("nema_nu_2", &analysis), &placement.rois(options.ratio), forms)?;

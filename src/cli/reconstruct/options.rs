@@ -454,13 +454,14 @@ impl ReconstructOptions {
 
     /// Returns the scan and its corrections: the named ones, and those in its folder.
     pub fn scan(&self) -> ScanWithNeighbours {
-        let ProjectorOptions { multiplicative, additive, additive_inside, .. } = self.projector.clone();
+        let ProjectorOptions { multiplicative, multiplicative_inverse, additive, additive_inside, .. } = self.projector.clone();
         let (attenuation, ct) = self.attenuation_and_conversion();
         let (measured, added_attenuation, mu_unit) = (self.input.clone(), self.add_attenuation.clone(), self.mu_unit);
         let of_another_scan = self.corrections_of_another_scan;
         let named = ScanFiles {
             measured,
             multiplicative,
+            multiplicative_inverse,
             additive,
             additive_inside,
             attenuation,

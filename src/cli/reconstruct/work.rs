@@ -468,6 +468,9 @@ impl<'a> Work<'a> {
         notices::print(notice.as_slice());
         let likeness = self.reference.as_ref().map_or_else(String::new, |reference| reference.text(frame));
         out!("{}: the image after {}{likeness}", path.display(), self.position(frame));
+        if let Some(text) = volume.high_uptake() {
+            notices::print(&[Notice::warning(text)]);
+        }
         Ok(provenance)
     }
 

@@ -91,9 +91,13 @@ pub struct ProjectorOptions {
 
     /// Sinogram of factors of each bin: efficiency × survival, from 0 to about 1.
     ///
-    /// Correction factors (normalisation, ACF) are their inverse.
+    /// Correction factors (normalisation, ACF) are their inverse: --multiplicative-inverse.
     #[arg(long, value_name = "FILE")]
     pub multiplicative: Option<PathBuf>,
+
+    /// The multiplicative sinogram holds the inverse of the factors: correction factors, as STIR's ACF and normalisation.
+    #[arg(long, requires = "multiplicative")]
+    pub multiplicative_inverse: bool,
 
     /// Sinogram of expected randoms + scatter of each bin.
     #[arg(long, value_name = "FILE")]

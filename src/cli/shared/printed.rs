@@ -48,12 +48,12 @@ pub fn write_counts(
         corrections.map(|(which, data, contents)| (which.path_beside(output), which, data, contents)).collect();
     let _lock = OutputLock::wait(output)?;
     let stale = stale_companions(output, |file| corrections.iter().any(|(path, ..)| path == file))?;
-    let own = OwnFacts { share_of_scan: counts.facts.share_of_scan, ..OwnFacts::default() };
+    let own = OwnFacts { scan: counts.facts.clone(), ..OwnFacts::default() };
     write_projections_with(output, &counts.prompts, &own)?;
     written(output, content);
     let of_scan = checksum_of_scan(output)?;
     for (path, which, data, contents) in corrections {
-        let own = OwnFacts { of_scan: Some(of_scan.clone()), contents: Some(contents.to_vec()), share_of_scan: None };
+        let own = OwnFacts { of_scan: Some(of_scan.clone()), contents: Some(contents.to_vec()), ..OwnFacts::default() };
         write_projections_with(&path, data, &own)?;
         written(&path, content_of(which, data));
     }

@@ -171,7 +171,7 @@ impl SimulateOptions {
     /// Writes the requested ones of true image and regions, and prints each file with its content.
     pub fn write_companions<T>(&self, study: &Study<T>, start: Start) -> CliResult {
         if let (Some(path), Some(truth)) = (&self.truth, &study.truth) {
-            let origin = Origin { measured: Some(self.output.clone()), ..Origin::default() };
+            let origin = Origin::of(&self.output);
             let device = DeviceRecord { name: "CPU".into(), threads: rayon::current_num_threads() };
             let (data, image) = (DataRecord::new(&study.title, &origin), ImageRecord::new(&truth.grid, truth.unit));
             let provenance = Provenance::new(ImageKind::TrueImage, data, image, device, start.times());

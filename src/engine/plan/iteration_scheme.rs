@@ -35,7 +35,7 @@ impl IterationScheme {
         has_objective: false,
         unexplained: [
             "bin",
-            "whose line crosses no voxel of the image. An image that covers the whole field of view, or an additive sinogram (randoms + scatter), explains them",
+            "whose line crosses no voxel of the image, or whose factor is 0. An image that covers the whole field of view, or an additive sinogram (randoms + scatter), explains them",
         ],
         can_continue: true,
     };

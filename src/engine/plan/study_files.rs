@@ -11,7 +11,7 @@ use crate::data::{CorrectionContent, Counts, CtSettings, EventList, MuUnit, Noti
 use crate::io::formats::Format;
 use crate::io::list_mode::{ListOptions, YrtFields};
 use crate::io::{
-    self, Correction, FileKind, IoError, PetricFolder, read_image_study, read_oximetry_study, read_pair_study,
+    self, Correction, CorrectionFiles, FileKind, IoError, PetricFolder, read_image_study, read_oximetry_study, read_pair_study,
     read_sweep_at_phase,
 };
 use crate::plan::algorithms::traits::DataKind;
@@ -162,6 +162,9 @@ pub struct ScanFiles {
     pub measured: PathBuf,
     /// Factors.
     pub multiplicative: Option<PathBuf>,
+    /// True if the file of the factors holds their inverse: correction factors (STIR's ACF, normalisation).
+    #[serde(default)]
+    pub multiplicative_inverse: bool,
     /// Background.
     pub additive: Option<PathBuf>,
     /// True if the background is added before the factors are applied (STIR's convention).
@@ -190,6 +193,7 @@ impl ScanFiles {
         Self {
             measured,
             multiplicative: None,
+            multiplicative_inverse: false,
             additive: None,
             additive_inside: false,
             attenuation: None,
@@ -254,7 +258,8 @@ impl ScanFiles {
     pub fn corrections(&self, counts: &Counts) -> String {
         let named = |path: &PathBuf, what: &str| format!("{what}: {}", file_name(path));
         let inside = if self.additive_inside && self.is_fully_corrected() { " (inside the factors)" } else { "" };
-        let factors = self.multiplicative.as_ref().map(|path| named(path, "multiplicative"));
+        let inverse = if self.multiplicative_inverse { " (their inverse)" } else { "" };
+        let factors = self.multiplicative.as_ref().map(|path| named(path, "multiplicative") + inverse);
         let included = || counts.additive.as_ref().map(|_| "additive: the scan's own randoms".to_owned());
         let background = self.additive.as_ref().map(|path| named(path, "additive") + inside).or_else(included);
         let attenuation = self.attenuation.as_ref().map(|path| named(path, "attenuation"));
@@ -281,7 +286,10 @@ impl ScanFiles {
             let mut corrections = [factors, background].into_iter().flatten();
             corrections.try_for_each(|correction| io::check_correction(correction, &self.measured))?;
         }
-        let mut study = io::read_study(&self.measured, factors, background, self.additive_inside)?;
+        let &Self { multiplicative_inverse, additive_inside, .. } = self;
+        let corrections =
+            CorrectionFiles { multiplicative: factors, multiplicative_inverse, additive: background, additive_inside };
+        let mut study = io::read_study(&self.measured, corrections)?;
         if let Some(folder) = PetricFolder::of(&self.measured) {
             let (preset, rois, notices) = folder.read_preset()?;
             study.notices.extend(notices);

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::bootstrap::{Replicates, Scratch};
 use super::image_readout::ImageReadout;
 use super::model::Step;
+use super::problem::MEASURED;
 use super::start::{UniformStart, check_start_image};
 use super::watched::Watched;
 use super::{
@@ -244,7 +245,7 @@ fn total<'a, A>(total: &'a Option<A>, sensitivity: &'a [Option<A>]) -> Option<&'
 /// A negative or non-finite bin, in measured data or corrections; no counts at all.
 pub fn check_poisson_data(counts: &Counts) -> Result<(), ReconError> {
     let parts = [
-        ("measured data", Some(&counts.prompts)),
+        (MEASURED, Some(&counts.prompts)),
         ("multiplicative sinogram", counts.multiplicative.as_ref()),
         ("additive sinogram", counts.additive.as_ref()),
     ];

@@ -2,18 +2,26 @@
 
 use crate::data::{FrameTime, SweepSpace, frame_text};
 
+/// Name of the measured data in the refusal of a bin.
+pub const MEASURED: &str = "measured data";
+
 /// Reason why data do not suit an algorithm.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DataProblem {
     // Counts.
     /// A bin that is negative or not finite.
     #[error(
-        "the {name} holds {value} at view {}, tangential position {}, plane {}; MLEM and OSEM need counts of zero or more in every \
-         bin (data already corrected for randoms can go below zero: give the randoms as an additive sinogram instead)",
-        .bin.0, .bin.1, .bin.2
+        "the {name} holds {value} at view {}, tangential position {}, plane {}; MLEM and OSEM need numbers of zero or more in every \
+         bin{}",
+        .bin.0, .bin.1, .bin.2,
+        if *name == MEASURED {
+            " (data already corrected for randoms can go below zero: give the randoms as an additive sinogram instead)"
+        } else {
+            ""
+        }
     )]
     Bin {
-        /// "measured data", for example.
+        /// [`MEASURED`], for example.
         name: &'static str,
         /// The value.
         value: f32,

@@ -11,6 +11,7 @@ use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, DicomProblem, SeriesContext, SourceSeries};
 use crate::io::images::nifti::FourthAxis;
 use crate::io::list_mode::{EventReader, ListOptions};
+use crate::io::notice;
 use crate::io::own::rois;
 use crate::io::readers::{Measured, Reader, Writer};
 use crate::io::sinograms::interfile::{self, OwnFacts};
@@ -79,7 +80,11 @@ pub fn open_list_mode(path: &Path, options: &ListOptions) -> Result<Box<dyn Even
 /// Another ending; the format's reader fails.
 pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
     match Format::of_file(path).map(|format| &format.reader) {
-        Some(Reader::Image(read)) => read(path, choice),
+        Some(Reader::Image(read)) => {
+            let (series, mut notices) = read(path, choice)?;
+            notices.extend(series.high_uptake().map(|text| notice::warning(path, text)));
+            Ok((series, notices))
+        }
         _ if dicom::is_segmentation(path) => Err(IoError::unsupported(path, DicomProblem::Segmentation)),
         _ => Err(unsupported_format(path, Content::Image, Access::Read)),
     }

@@ -68,9 +68,9 @@ impl Refusal {
 /// ```
 /// use std::path::Path;
 /// use tomoscope_formats::coded::Coded as _;
-/// use tomoscope_formats::io::{IoError, read_study};
+/// use tomoscope_formats::io::{CorrectionFiles, IoError, read_study};
 ///
-/// let error = read_study(Path::new("missing.hs"), None, None, false).unwrap_err();
+/// let error = read_study(Path::new("missing.hs"), CorrectionFiles::default()).unwrap_err();
 /// assert!(matches!(error, IoError::Open(..)));
 /// assert_eq!(error.code(), "io.not-found");
 /// ```

@@ -234,13 +234,15 @@ pub static FORMATS: [Format; 24] = [
         ..Format::new(FileKind::InterfileImage, Content::Image, "Interfile", &[".hv"], &[".hv", ".v.hdr", ".h33", ".hdr"])
     },
     Format {
+        claims: nifti::is_nifti,
         reader: Reader::Image(nifti::read_images),
         writer: Writer::Image(|path, volume, description, context| {
             nifti::write_image(path, volume, &description.text, context.placement.as_ref())
         }),
         series: Some(nifti::write_series),
+        named_data: Some(nifti::other_files),
         has_directions: true,
-        ..Format::new(FileKind::NiftiImage, Content::Image, "NIfTI", &[".nii", ".nii.gz"], &[".nii", ".nii.gz"])
+        ..Format::new(FileKind::NiftiImage, Content::Image, "NIfTI", &[".nii", ".nii.gz"], nifti::ENDINGS)
     },
     Format {
         reader: Reader::Image(|path, choice| one_image(path, choice, numpy_image::read_image)),

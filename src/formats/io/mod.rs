@@ -67,7 +67,7 @@ pub use own::{
 };
 pub use petric::{BACKGROUND_REGION, PetricFolder, WHOLE_OBJECT, petric_regions};
 pub use sinograms::interfile::OwnFacts;
-pub use study::{read_image_study, read_oximetry_study, read_pair_study, read_study};
+pub use study::{CorrectionFiles, read_image_study, read_oximetry_study, read_pair_study, read_study};
 pub use sweep::{
     ReferenceChoice, field_notice, follow_sweep, radical_spectra, read_reference, read_sweep, read_sweep_at_phase, write_sweep,
 };

@@ -10,6 +10,20 @@ use crate::io::own::oximetry::{self, OximetryStudy};
 use crate::io::own::saved_pairs::read_pairs;
 use crate::io::readers::Measured;
 use crate::io::sweep::read_sweep;
+use crate::text::counted;
+
+/// Files of the corrections of projections.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CorrectionFiles<'a> {
+    /// Factors; `None` = 1.
+    pub multiplicative: Option<&'a Path>,
+    /// True if this file holds their inverse.
+    pub multiplicative_inverse: bool,
+    /// Background; `None` = 0.
+    pub additive: Option<&'a Path>,
+    /// True if the background is added before the factors are applied.
+    pub additive_inside: bool,
+}
 
 /// Rounding of a factor of 1.
 const SLACK: f32 = 0.01;
@@ -17,36 +31,40 @@ const SLACK: f32 = 0.01;
 /// Largest factor of relative efficiencies, whose mean is 1.
 const MOST: f32 = 3.0;
 
-/// Reads measured data with its corrections: ȳ = multiplicative ⊙ (A x) + additive. With `additive_inside` the additive file
-/// holds additive / multiplicative (STIR's convention: added before the factors are applied). Without an additive file the
-/// randoms of Siemens' sinograms are the background.
+/// Reads measured data with the corrections of its files: ȳ = multiplicative ⊙ (A x) + additive. With `multiplicative_inverse` the
+/// file holds 1 / multiplicative; a bin with 0 there counts for nothing. With `additive_inside` the additive file holds
+/// additive / multiplicative (STIR's convention: added before the factors are applied). Without an additive file the randoms of
+/// Siemens' sinograms are the background.
 ///
 /// # Errors
 /// A file does not read, or a correction is sampled differently from the data.
-pub fn read_study(
-    path: &Path,
-    multiplicative: Option<&Path>,
-    additive: Option<&Path>,
-    additive_inside: bool,
-) -> Result<Study<Counts>, IoError> {
+pub fn read_study(path: &Path, files: CorrectionFiles) -> Result<Study<Counts>, IoError> {
+    let CorrectionFiles { multiplicative: of_factors, multiplicative_inverse, additive, additive_inside } = files;
     let origin = Origin {
-        measured: Some(path.to_owned()),
-        multiplicative: multiplicative.map(Path::to_owned),
+        multiplicative: of_factors.map(Path::to_owned),
+        multiplicative_inverse,
         additive: additive.map(Path::to_owned),
         additive_inside,
-        ..Origin::default()
+        ..Origin::of(path)
     };
     let Measured { prompts, randoms, facts, mut notices } = read_measured(path)?;
-    let of_factors = multiplicative;
     let mut read = |path: Option<&Path>| -> Result<Option<Michelogram>, IoError> {
         let Some(path) = path else { return Ok(None) };
         let (data, more) = read_projections(path)?;
         notices.extend(more);
         Ok(Some(data))
     };
-    let (multiplicative, additive) = (read(multiplicative)?, read(additive)?);
-    if let (Some(file), Some(factors)) = (of_factors, &multiplicative) {
-        notices.extend(inverse_factors(&prompts, factors).map(|text| notice::warning(file, text)));
+    let (mut multiplicative, additive) = (read(of_factors)?, read(additive)?);
+    if let (Some(file), Some(factors)) = (of_factors, &mut multiplicative) {
+        if multiplicative_inverse {
+            let num_zero = factors.invert();
+            if num_zero > 0 {
+                let bins = counted(num_zero, "bin");
+                notices.push(notice::info(file, format!("{bins} with a correction factor of 0: not measured")));
+            }
+        }
+        let found = implausible_factors(&prompts, factors, multiplicative_inverse);
+        notices.extend(found.map(|text| notice::warning(file, text)));
     }
     let additive_inside = additive_inside && additive.is_some();
     if randoms.is_some() {
@@ -70,16 +88,20 @@ pub fn read_study(
     Ok(Study { origin, notices, ..Study::new(title, counts) })
 }
 
-/// Returns a warning about factors that are those of a correction, as STIR's ACF: most bins with counts would have more of them than
-/// without attenuation.
-fn inverse_factors(prompts: &Michelogram, factors: &Michelogram) -> Option<String> {
+/// Returns a warning about factors that are the inverse of efficiency × survival, as STIR's ACF: most bins with counts would have more
+/// of them than photon pairs.
+fn implausible_factors(prompts: &Michelogram, factors: &Michelogram, is_inverse: bool) -> Option<String> {
+    let advice = match is_inverse {
+        false => "attenuation correction factors (STIR's ACF) are their inverse: --multiplicative-inverse takes those",
+        true => "this file holds them, not their inverse: leave out --multiplicative-inverse",
+    };
     let with_counts = prompts.counts.iter().zip(&*factors.counts).filter(|(counts, _)| **counts > 0.0);
     let (num, above) = with_counts.fold((0, 0), |(num, above), (_, factor)| (num + 1, above + u64::from(*factor > 1.0 + SLACK)));
     let largest = factors.counts.iter().copied().fold(0.0, f32::max);
     (2 * above > num || largest > MOST).then(|| {
         format!(
             "{above} of the {num} bins with counts have factors above 1 (up to {largest:.4}), more than all photon pairs: factors are \
-             efficiency × survival, and attenuation correction factors (STIR's ACF) are their inverse"
+             efficiency × survival; {advice}"
         )
     })
 }
@@ -90,7 +112,7 @@ fn inverse_factors(prompts: &Michelogram, factors: &Michelogram) -> Option<Strin
 /// Those of [`read_pairs`].
 pub fn read_pair_study(path: &Path) -> Result<Study<PairCounts>, IoError> {
     let title = path.file_name().unwrap_or_default().to_string_lossy();
-    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
+    let origin = Origin::of(path);
     Ok(Study { origin, ..Study::new(title, read_pairs(path)?) })
 }
 
@@ -107,7 +129,7 @@ pub fn read_oximetry_study(path: &Path) -> Result<Study<OxygenSeries>, IoError> 
         Ok((time_us, study.measured))
     };
     let sweeps = acquisitions.into_iter().map(&mut read).collect::<Result<Vec<_>, IoError>>()?;
-    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
+    let origin = Origin::of(path);
     Ok(Study { origin, notices, ..Study::new(title, OxygenSeries::spread(sweeps, calibration)) })
 }
 
@@ -117,7 +139,7 @@ pub fn read_oximetry_study(path: &Path) -> Result<Study<OxygenSeries>, IoError> 
 /// Those of [`read_images`].
 pub fn read_image_study(path: &Path) -> Result<Study<ImageSeries>, IoError> {
     let title = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
+    let origin = Origin::of(path);
     let (series, notices) = read_images(path, ImageChoice::All)?;
     Ok(Study { origin, notices, ..Study::new(title, series) })
 }

@@ -147,12 +147,24 @@ fn corrections_ui(files: &ScanFiles, ui: &mut Ui, actions: &mut Vec<StudyAction>
             ui.end_row();
         }
     });
-    let mut inside = files.additive_inside;
-    let check = egui::Checkbox::new(&mut inside, "additive inside the factors (STIR)");
-    let check = ui.add_enabled(files.is_fully_corrected(), check);
-    let help = "The additive file is added before the factors are applied: it holds additive / multiplicative";
-    if check.on_hover_text(help).on_disabled_hover_text("Takes both corrections").changed() {
-        actions.push(StudyAction::Open(ScanFiles { additive_inside: inside, ..files.clone() }.into()));
+    let mut changed = files.clone();
+    let check = |can: bool, value: &mut bool, [title, help, without]: [&str; 3], ui: &mut Ui| {
+        let check = ui.add_enabled(can, egui::Checkbox::new(value, title));
+        check.on_hover_text(help).on_disabled_hover_text(without).changed()
+    };
+    let inverse = [
+        "multiplicative holds correction factors (ACF)",
+        "The multiplicative file holds the inverse of efficiency × survival, as STIR's attenuation correction factors",
+        "Takes a multiplicative file",
+    ];
+    let inside = [
+        "additive inside the factors (STIR)",
+        "The additive file is added before the factors are applied: it holds additive / multiplicative",
+        "Takes both corrections",
+    ];
+    let of_factors = check(files.multiplicative.is_some(), &mut changed.multiplicative_inverse, inverse, ui);
+    if check(files.is_fully_corrected(), &mut changed.additive_inside, inside, ui) || of_factors {
+        actions.push(StudyAction::Open(changed.into()));
     }
 }
 

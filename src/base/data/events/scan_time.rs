@@ -17,6 +17,12 @@ use super::frames::frame_text;
 use crate::data::notice::Notice;
 use crate::text::counted;
 
+/// Part of a header's duration by which the last event may be later.
+const TOLERANCE: u64 = 100;
+
+/// Fewest events whose last one is near the end of a scan.
+const MIN_EVENTS: usize = 100;
+
 /// Most frames that a notice names.
 const MAX_NAMED: usize = 5;
 
@@ -110,6 +116,34 @@ impl ScanTime {
         self.runs.iter().map(|run| u64::from(run.num_blocks)).sum()
     }
 
+    /// Returns the warning about a header whose start or duration is not that of this number of events.
+    pub fn contradiction(&self, facts: &ListMetadata, num_events: usize) -> Option<Notice> {
+        let ([first, end], start) = (self.events_ms?, facts.start_ms);
+        let secs = |ms: u64| ms as f64 / 1e3;
+        if first < start {
+            let text = format!(
+                "the first event is at {} s, before the start of the scan in the header ({} s): times are counted from 0",
+                secs(first),
+                secs(start)
+            );
+            return Some(Notice::warning(text));
+        }
+        let (measured, stated) = (end - start, facts.duration_ms?);
+        let use_of = match () {
+            () if measured > stated + (stated / TOLERANCE).max(1000) => "the scan lasts to its last event",
+            () if num_events >= MIN_EVENTS && stated > 2 * measured => {
+                "the header's duration is used for decay, frames and calibration"
+            }
+            () => return None,
+        };
+        let text = format!(
+            "the events end {} s after the start of the scan, whose header has {} s; {use_of}",
+            secs(measured),
+            secs(stated)
+        );
+        Some(Notice::warning(text))
+    }
+
     /// Returns the warning about blocks with the times of an earlier one, if there are any.
     pub fn repeated(&self) -> Option<Notice> {
         let num = counted(self.num_repeated as usize, "block");
@@ -197,6 +231,19 @@ impl ScanTime {
         let limits_ms = edge(requested_ms.start)..edge(requested_ms.end);
         let duration_ms = self.measured_ms(limits_ms.start.into()..limits_ms.end.into(), facts);
         FrameTime { requested_ms: requested_ms.clone(), limits_ms, duration_ms, split_seed: self.split_seed }
+    }
+
+    /// Returns start and end of a frame, or of the whole list, after the start of the scan, s; a frame beyond the end of the list ends with
+    /// it. `None` of a list without times.
+    pub fn limits_secs(&self, frame: Option<&FrameTime>, facts: &ListMetadata) -> Option<[f64; 2]> {
+        let scan_ms = self.extent_ms(facts);
+        let secs = |ms: u64| ms.saturating_sub(scan_ms.start) as f64 / 1e3;
+        let Some(FrameTime { limits_ms, .. }) = frame else {
+            return (!scan_ms.is_empty()).then(|| [0.0, secs(scan_ms.end)]);
+        };
+        let end_ms = u64::from(limits_ms.end);
+        let end_ms = if scan_ms.is_empty() { end_ms } else { end_ms.min(scan_ms.end) };
+        Some([secs(limits_ms.start.into()), secs(end_ms)])
     }
 
     /// Returns true for valid times.
@@ -341,6 +388,23 @@ mod tests {
         assert_eq!(of_times(&[100_001, 159_000]).frame(&(90_000..130_000), &late).duration_ms, 30_000);
         assert_eq!(of_times(&[1, 59_000]).frame(&(0..30_000), &late).duration_ms, 30_000);
         assert_eq!(ScanTime::default().frame(&(5..10), &facts(None)).duration_ms, 5);
+        // Headers whose start or duration is not that of the events.
+        let warning = |times_ms: &[u32], facts: &ListMetadata, num_events| {
+            of_times(times_ms).contradiction(facts, num_events).map_or_else(String::new, |notice| notice.text)
+        };
+        assert!(warning(&[1, 59_000], &late, 1000).contains("before the start of the scan in the header (100 s)"));
+        assert!(warning(&[1, 62_000], &stated, 2).contains("its last event"));
+        assert!(warning(&[1, 29_000], &stated, 100).contains("has 60 s; the header's duration is used"));
+        for (times_ms, facts, num_events) in [
+            (&[1, 60_900][..], &stated, 1000),
+            (&[1, 31_000], &stated, 1000),
+            (&[1, 3000], &stated, 99),
+            (&[100_001, 159_000], &late, 1000),
+            (&[1, 9000], &facts(None), 1000),
+            (&[], &stated, 1000),
+        ] {
+            assert_eq!(warning(times_ms, facts, num_events), "", "{times_ms:?}");
+        }
     }
 
     #[test]

@@ -31,12 +31,22 @@ pub const MAX_HALF_LIVES: f64 = 10.0;
 /// Longest time from the injection to the scan, s: ⁸⁹Zr and ¹²⁴I are imaged for a week.
 pub const MAX_UPTAKE_SECS: f64 = 14.0 * 86400.0;
 
+/// Largest uptake value of an image: the rest at the place of an injection has some hundreds.
+const MAX_UPTAKE: f64 = 1000.0;
+
 /// Half-life above which an injection without a date is not assumed to be of the day of the scan, s.
 pub const SAME_DAY_SECS: f64 = 86400.0;
 
 /// Returns the range of the injected activity of a patient or animal, MBq/kg.
 pub fn dose_mbq_per_kg(weight_kg: f64) -> RangeInclusive<f64> {
     if weight_kg < SMALL_KG { SMALL_DOSE_MBQ_PER_KG } else { DOSE_MBQ_PER_KG }
+}
+
+/// Returns the warning about an uptake value that no tissue has.
+pub fn high_uptake(largest: f64) -> Option<String> {
+    (largest > MAX_UPTAKE).then(|| {
+        format!("its largest uptake value is {largest:.3e}, above {MAX_UPTAKE}: check the units of dose, weight and values, and the times")
+    })
 }
 
 /// Returns the nuclide of a half-life that was given in a wrong unit, with that unit: minutes, hours or days.

@@ -23,7 +23,7 @@ impl<T> Sourced<T> {
 }
 
 /// Sex of a patient, for the lean mass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, serde::Serialize, serde::Deserialize)]
 pub enum Sex {
     /// Female.
     Female,

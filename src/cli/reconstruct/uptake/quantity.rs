@@ -12,8 +12,8 @@ use crate::cli::reconstruct::options::ReconstructOptions;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::notices;
 use crate::data::{
-    Attenuation, DecayReference, FrameTime, ListMetadata, Notice, Nuclide, PetImage, PetScan, PetValues, ScanFacts, Sourced,
-    Unit, ValueScale, mean_decay,
+    Attenuation, DecayReference, ListMetadata, Notice, Nuclide, PetImage, PetScan, PetValues, ScanFacts, Sourced, Unit,
+    ValueScale, mean_decay,
 };
 use crate::data::{NoSuv, SuvDefinition, check_half_life, plausible, suv_factor};
 use crate::io::check_image_unit;
@@ -153,25 +153,15 @@ fn limits_secs(job: &Job, duration_secs: Option<f64>) -> Option<[f64; 2]> {
         let start_secs = facts.start_secs.unwrap_or(0.0);
         return duration_secs.or(facts.duration_secs).map(|secs| [start_secs, start_secs + secs]);
     };
-    let whole = duration_secs.map(|secs| [0.0, secs]);
-    let scan_ms = list.time.extent_ms(&list.facts);
-    let secs = |ms: u64| ms.saturating_sub(scan_ms.start) as f64 / 1e3;
-    match job.frame_time() {
-        Some(FrameTime { limits_ms, .. }) => {
-            // A frame beyond the end of the list ends with it.
-            let end_ms = u64::from(limits_ms.end);
-            let end_ms = if scan_ms.is_empty() { end_ms } else { end_ms.min(scan_ms.end) };
-            Some([secs(limits_ms.start.into()), secs(end_ms)])
-        }
-        None => whole.or_else(|| (!scan_ms.is_empty()).then(|| [0.0, secs(scan_ms.end)])),
-    }
+    let frame = job.frame_time();
+    let whole = duration_secs.filter(|_| frame.is_none()).map(|secs| [0.0, secs]);
+    whole.or_else(|| list.time.limits_secs(frame.as_ref(), &list.facts))
 }
 
 /// Returns the end of the scan after its start, s.
 fn end_secs(job: &Job, duration_secs: Option<f64>) -> Option<f64> {
     let Some(list) = job.data().events() else { return limits_secs(job, duration_secs).map(|[_, end]| end) };
-    let scan_ms = list.time.extent_ms(&list.facts);
-    duration_secs.or_else(|| (!scan_ms.is_empty()).then(|| (scan_ms.end - scan_ms.start) as f64 / 1e3))
+    duration_secs.or_else(|| list.time.limits_secs(None, &list.facts).map(|[_, end]| end))
 }
 
 /// Returns the facts in the header of the data, and their source.

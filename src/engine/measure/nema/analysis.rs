@@ -43,7 +43,23 @@ pub struct JudgedRecovery {
     pub settings: Vec<RecoveryPoint>,
 }
 
+/// Largest contrast recovery of a hot sphere: resolution recovery overshoots by up to a fifth, noise by three of its deviations.
+const MAX_CONTRAST: f64 = 1.2;
+
 impl NemaAnalysis {
+    /// Returns a warning about a hot sphere with more contrast than its activity gives.
+    pub fn doubtful_ratio(&self) -> Option<String> {
+        let highest = |sphere: &&SphereFigures| sphere.contrast.unwrap_or(0.0) - 3.0 * sphere.variability.unwrap_or(0.0);
+        let hot = self.spheres.iter().filter(|sphere| sphere.is_hot);
+        let sphere = hot.max_by(|a, b| highest(a).total_cmp(&highest(b))).filter(|sphere| highest(sphere) > MAX_CONTRAST)?;
+        let (ratio, found) = (self.activity_ratio?, sphere.mean / sphere.background_mean);
+        let [percent, diameter_mm] = [100.0 * sphere.contrast?, sphere.diameter_mm];
+        Some(format!(
+            "the sphere of {diameter_mm} mm has {percent:.0} % of the contrast of a ratio of {ratio} : 1, and {found:.1} : 1 in the image: \
+             is that the ratio of this scan?"
+        ))
+    }
+
     /// Adds the recovery coefficients of the image against these standards.
     ///
     /// # Errors

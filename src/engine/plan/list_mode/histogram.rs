@@ -13,7 +13,8 @@ use super::sampling::{HistogramSettings, cylinder_of, sampling_of};
 use super::study::{BlockSplitter, nothing_to_split};
 use super::tof::{share_of_window, tof_bins, tof_notices};
 use crate::data::{
-    Counts, EventHistogram, ListMetadata, Michelogram, Notice, Origin, ScanFacts, ScanTime, Study, frame_text, moved_limits,
+    Counts, EventHistogram, FrameTime, ListMetadata, Michelogram, Notice, Origin, ScanFacts, ScanTime, Study, frame_text,
+    moved_limits,
 };
 use crate::io::list_mode::{ListOptions, for_each_piece};
 use crate::io::open_list_mode;
@@ -101,20 +102,35 @@ pub fn histogram(
         None => None,
     };
     let title = path.file_name().unwrap_or_default().to_string_lossy();
-    let share_of_scan = settings.frame_ms.as_ref().and_then(|frame_ms| {
-        let whole_ms = Some(time.duration_ms(&facts)).filter(|ms| *ms > 0)?;
-        Some((time.frame(frame_ms, &facts).duration_ms as f64 / whole_ms as f64).min(1.0))
-    });
-    let of_scan = ScanFacts { share_of_scan, ..ScanFacts::default() };
+    let frame = settings.frame_ms.as_ref().map(|frame_ms| time.frame(frame_ms, &facts));
+    let of_scan = facts_of(&time, frame.as_ref(), &facts);
     let measured = Counts { multiplicative, additive, facts: of_scan, ..Counts::new(prompts.into_michelogram()) };
-    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
-    Ok(Study { origin, notices, ..Study::new(title, measured) })
+    Ok(Study { origin: Origin::of(path), notices, ..Study::new(title, measured) })
+}
+
+/// Returns the facts of the scan for a frame of a list, or for all of it.
+fn facts_of(time: &ScanTime, frame: Option<&FrameTime>, facts: &ListMetadata) -> ScanFacts {
+    let limits = time.limits_secs(frame, facts);
+    let whole_ms = Some(time.duration_ms(facts)).filter(|ms| *ms > 0);
+    let share_of_scan = frame.zip(whole_ms).map(|(frame, whole_ms)| (frame.duration_ms as f64 / whole_ms as f64).min(1.0));
+    ScanFacts {
+        exam: facts.exam.clone(),
+        start_secs: limits.map(|[start, _]| start).filter(|start| *start > 0.0),
+        duration_secs: limits.map(|[start, end]| end - start).filter(|secs| *secs > 0.0),
+        isotope: facts.isotope.clone(),
+        half_life_secs: facts.half_life_secs,
+        share_of_scan,
+        ..ScanFacts::default()
+    }
 }
 
 /// Returns notices about the time of the frame.
 fn frame_notices(settings: &HistogramSettings, time: &ScanTime, facts: &ListMetadata, prompts: &EventHistogram) -> Vec<Notice> {
     let of_split = settings.split_seed.and_then(|_| nothing_to_split(time));
-    let mut notices: Vec<Notice> = time.repeated().into_iter().chain(of_split).collect();
+    let mut notices: Vec<Notice> = {
+        let num_events = prompts.num_events().iter().sum::<u64>() as usize;
+        [time.repeated(), time.contradiction(facts, num_events), of_split].into_iter().flatten().collect()
+    };
     if let Some(frame) = settings.frame_ms.as_ref().map(|frame_ms| time.frame(frame_ms, facts)) {
         let secs = frame.duration_ms as f64 / 1e3;
         notices.extend(moved_limits(std::slice::from_ref(&frame)));

@@ -49,7 +49,7 @@ pub fn list_study(
 /// Returns the data of a list-mode file as a study.
 pub fn study_of(path: &Path, list: EventList) -> Study<EventList> {
     let title = path.file_name().unwrap_or_default().to_string_lossy();
-    let origin = Origin { measured: Some(path.to_owned()), ..Origin::default() };
+    let origin = Origin::of(path);
     Study { origin, ..Study::new(title, list) }
 }
 
@@ -160,7 +160,8 @@ impl EventAccumulator {
             let of_frame = share_of(&self.list, frame_ms);
             Arc::make_mut(&mut self.list.prompts).additive.iter_mut().for_each(|additive| *additive *= of_frame);
         }
-        notices.extend(self.list.time.repeated());
+        let time = &self.list.time;
+        notices.extend([time.repeated(), time.contradiction(&self.list.facts, self.list.prompts.len())].into_iter().flatten());
         notices.extend(self.splitter.and_then(|_| nothing_to_split(&self.list.time)));
         let (list, of_randoms) = with_randoms(self.list, task)?;
         notices.extend(of_randoms);

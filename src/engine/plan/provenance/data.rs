@@ -157,6 +157,9 @@ impl DataRecord {
 pub struct CorrectionRecord {
     /// File of the factors; [`SIMULATED`] where they come from no file, `None` = 1.
     pub multiplicative: Option<String>,
+    /// True if this file holds the inverse of the factors.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub multiplicative_inverse: bool,
     /// File of the background; [`SIMULATED`] where it comes from no file, `None` = 0.
     pub additive: Option<String>,
     /// True if the background was divided by the factors in its file.
@@ -182,6 +185,13 @@ pub const SIMULATED: &str = "simulated with the data";
 const OF_THE_LIST: &str = "from the file";
 
 impl CorrectionRecord {
+    /// Returns the source of the factors in words.
+    pub fn factors_text(&self) -> Option<String> {
+        self.multiplicative
+            .as_ref()
+            .map(|file| if self.multiplicative_inverse { format!("{file} (its inverse)") } else { file.clone() })
+    }
+
     /// Returns the corrections of list-mode data.
     pub fn of_list(list: &EventList) -> Self {
         let numbers = list.numbers();
@@ -193,26 +203,26 @@ impl CorrectionRecord {
         let (attenuation, added_attenuation) = (names.next(), names.collect());
         let ct = maps.first().and_then(|map| map.ct);
         let additive = named(numbers.has_background, randoms);
-        Self { multiplicative, additive, additive_inside: false, additive_tof: None, attenuation, added_attenuation, ct }
+        Self { multiplicative, additive, attenuation, added_attenuation, ct, ..Self::default() }
     }
 
     /// Returns the record of an attenuation map of CT.
     pub fn of_ct(origin: &Origin) -> Self {
-        let attenuation = origin.attenuation.as_deref().map(file_name);
-        let (multiplicative, additive, additive_tof, added_attenuation) = (None, None, None, Vec::new());
-        Self { multiplicative, additive, additive_inside: false, additive_tof, attenuation, added_attenuation, ct: origin.ct }
+        Self { attenuation: origin.attenuation.as_deref().map(file_name), ct: origin.ct, ..Self::default() }
     }
 
     /// Returns the corrections of projection data, from these files.
     pub fn new(origin: &Origin, counts: &Counts) -> Self {
         let Counts { multiplicative: factors, additive: background, .. } = counts;
-        let Origin { multiplicative, additive, additive_inside, attenuation, added_attenuation, ct, .. } = origin;
+        let Origin { multiplicative, multiplicative_inverse, additive, additive_inside, .. } = origin;
+        let Origin { attenuation, added_attenuation, ct, .. } = origin;
         // Factors without a file are those of the attenuation.
         let has_factors = factors.is_some() && (multiplicative.is_some() || attenuation.is_none());
         let name =
             |is_there: bool, path: &Option<_>| is_there.then(|| path.as_deref().map_or_else(|| SIMULATED.to_owned(), file_name));
         Self {
             multiplicative: name(has_factors, multiplicative),
+            multiplicative_inverse: *multiplicative_inverse && has_factors,
             additive: name(background.is_some(), additive),
             additive_inside: *additive_inside && background.is_some(),
             additive_tof: counts.tof_background().map(|background| background.to_string()),

@@ -27,7 +27,7 @@ impl Provenance {
         }
         if let Some(corrections) = &self.corrections {
             let file_text = |file: &Option<String>| file.clone().unwrap_or_else(|| "none".to_owned());
-            rows.push(("Multiplicative", file_text(&corrections.multiplicative)));
+            rows.push(("Multiplicative", file_text(&corrections.factors_text())));
             rows.push(("Additive", file_text(&corrections.additive)));
             rows.extend(
                 corrections.attenuation.iter().chain(&corrections.added_attenuation).map(|file| ("Attenuation", file.clone())),

@@ -223,7 +223,13 @@ fn segments(header: &Header, span: usize, max_ring_difference: usize) -> Result<
 
 /// Returns the planes of each segment from the header.
 fn segment_table(header: &Header) -> Result<Option<Vec<i32>>, IoError> {
-    header.text(SEGMENT_TABLE).map(|_| header.integers(SEGMENT_TABLE)).transpose()
+    let Some(text) = header.text(SEGMENT_TABLE) else { return Ok(None) };
+    let table = header.integers(SEGMENT_TABLE)?;
+    let largest = 2 * NUM_RINGS as i32 - 1;
+    if table.is_empty() || table.iter().any(|num| !(1..=largest).contains(num)) {
+        return Err(header.invalid(SEGMENT_TABLE, text, &format!("1 to {largest} planes in each segment")));
+    }
+    Ok(Some(table))
 }
 
 /// Refuses sizes that are not those of the segments.

@@ -100,11 +100,11 @@ struct Sources {
 }
 
 fn sources(corrections: &CorrectionRecord) -> Sources {
-    let CorrectionRecord { multiplicative, attenuation, additive, additive_inside, .. } = corrections;
+    let CorrectionRecord { attenuation, additive, additive_inside, .. } = corrections;
     let inside = if *additive_inside { " (inside the factors)" } else { "" };
     Sources {
         attenuation: attenuation.clone(),
-        normalisation: multiplicative.clone(),
+        normalisation: corrections.factors_text(),
         additive: additive.as_ref().map_or_else(|| "none, 0".to_owned(), |file| format!("{file}{inside}")),
     }
 }

@@ -70,41 +70,36 @@ struct ReportSources {
 
 impl ReportSources {
     fn write(&self, standard: NemaStandard, path: &Path) -> Result<Vec<Notice>, String> {
-        let (pdf, moved_mm) = match standard {
+        let (pdf, mut notices) = match standard {
             NemaStandard::Body => self.body()?,
             NemaStandard::SmallAnimal => self.small_animal()?,
         };
         io::write_whole(path, &pdf).map_err(|error| error.to_string())?;
-        let mut notices = Vec::new();
         if standard == NemaStandard::Body {
             let text = "Contrast in the report: against background circles of each sphere's own size. Recovery in the table: against all background ROIs";
             notices.push(Notice::info(text));
         }
-        notices.extend(moved_mm.map(|mm| {
-            Notice::info(format!(
-                "The report is of the template's regions as they lie, up to {mm:.1} mm from where they are found"
-            ))
-        }));
         Ok(notices)
     }
 
-    /// Returns the report, and the largest distance of measured regions from the found positions, mm.
-    fn body(&self) -> Result<(Vec<u8>, Option<f64>), String> {
+    /// Returns the report, and notices about the places of the regions and the activity ratio.
+    fn body(&self) -> Result<(Vec<u8>, Vec<Notice>), String> {
         let found = nema::find(&self.volume, &NemaKnown::default()).map_err(|error| error.to_string())?;
         let placement = found.with_rois(&self.rois).unwrap_or(found);
         let analysis = nema::analyse(&self.volume, &placement, common_ratio(&self.rois)).map_err(|error| error.to_string())?;
         // Only six hot spheres with their ratio have recovery coefficients.
         let mut analysis = analysis.clone().judged(&self.volume, &self.standards).unwrap_or(analysis);
         analysis.recovery.iter_mut().for_each(|judged| judged.settings.clone_from(&self.settings));
-        Ok((self.report(&analysis, nema_pdf)?, placement.moved_mm))
+        let doubt = analysis.doubtful_ratio().map(Notice::warning);
+        Ok((self.report(&analysis, nema_pdf)?, moved(placement.moved_mm).into_iter().chain(doubt).collect()))
     }
 
     /// Returns the same for the small-animal phantom.
-    fn small_animal(&self) -> Result<(Vec<u8>, Option<f64>), String> {
+    fn small_animal(&self) -> Result<(Vec<u8>, Vec<Notice>), String> {
         let found = nema_nu4::find(&self.volume).map_err(|error| error.to_string())?;
         let placement = found.with_rois(&self.rois).unwrap_or(found);
         let analysis = nema_nu4::analyse(&self.volume, &placement).map_err(|error| error.to_string())?;
-        Ok((self.report(&analysis, nema_nu4_pdf)?, placement.moved_mm))
+        Ok((self.report(&analysis, nema_nu4_pdf)?, moved(placement.moved_mm).into_iter().collect()))
     }
 
     fn report<A>(&self, analysis: &A, pdf: fn(&ImageReport<A>) -> Result<Vec<u8>, PdfError>) -> Result<Vec<u8>, String> {
@@ -113,6 +108,12 @@ impl ReportSources {
         pdf(&ImageReport { title, volume, analysis, provenance: provenance.as_ref(), date: &date })
             .map_err(|error| error.to_string())
     }
+}
+
+/// Returns the notice about regions at this largest distance from their found places, mm.
+fn moved(mm: Option<f64>) -> Option<Notice> {
+    let text = |mm| format!("The report is of the template's regions as they lie, up to {mm:.1} mm from where they are found");
+    mm.map(|mm| Notice::info(text(mm)))
 }
 
 /// Returns the true activity ratio of the hot regions if it is the same for all that have one.

@@ -1,4 +1,4 @@
-//! NIfTI-1 images, `.nii` and `.nii.gz`.
+//! NIfTI images: one file (`.nii`, `.nii.gz`), or a pair (`.hdr`, `.img`), which is only read.
 //!
 //! Source: the NIfTI-1 header (Cox et al. 2004, nifti1.h). NIfTI's world is patient coordinates with +x right, +y anterior, +z
 //! superior: ours with every axis reversed. Voxels stay in the order x, y, z; orientation lives only in the affine, diag(−dx,
@@ -8,11 +8,12 @@
 //! EPRI has no patient: its world is the gradients' axes, diag(dx, dy, dz) with the origin as it is. `intent_name` marks such an
 //! image ([`GRADIENT_AXES`]); an image in a.u. without it was written with the patient's axes and is read so.
 
+mod header;
 mod problem;
+mod sidecar;
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,6 +23,10 @@ use nalgebra::Vector3;
 use ndarray::{ArrayView, Axis, Dimension, RemoveAxis};
 use strum::VariantArray as _;
 
+pub use self::header::{ENDINGS, is_nifti, other_files};
+
+use self::header::{Opened, is_gzip, open, pair};
+use self::sidecar::Sidecar;
 use super::description::whole_words;
 use super::orientation::{Orientation, oblique_notice, placed, reorder};
 use crate::data::{FieldAxis, ImageChoice, ImageSeries, Notice, Placement, SeriesImage, Unit, Volume};
@@ -31,9 +36,6 @@ use crate::io::error::IoError;
 use crate::io::image_problem::ImageProblem;
 use crate::io::images::nifti::problem::NiftiProblem;
 use crate::io::notice;
-
-/// Bytes of a NIfTI-1 header.
-const HEADER_BYTES: u64 = 348;
 
 /// Bytes of the header's description.
 const DESCRIP_BYTES: usize = 80;
@@ -62,8 +64,8 @@ const GRADIENT_AXES: &str = "tomoscope ";
 /// Not a NIfTI-1 file with its data inside; an image that it does not have, or several where one is expected; colours or complex
 /// numbers; a sheared affine; fewer bytes than the header describes.
 pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
-    let file_len = regular_file_len(path)?;
-    let (header, packed) = open(path)?;
+    let Opened { header, data, header_bytes, packed } = open(path)?;
+    let file_len = regular_file_len(&data)?;
     let mut notices = Vec::new();
     let (sides, num_images) = sides(path, &header)?;
     let range = match choice {
@@ -80,34 +82,38 @@ pub fn read_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec
     notices.extend(placement.as_ref().map(|placement| oblique_notice(path, placement)));
     let format = number_format(path, &header, &mut notices)?;
     let num_values: usize = sides.iter().product();
-    let offset = check_length(path, &header, sides, num_images, format, file_len)?;
+    let offset = check_length(&data, header.vox_offset, header_bytes, sides, num_images, format, file_len)?;
     let image_bytes = (num_values * format.number_type.num_bytes()) as u64;
     let start = offset + range.start as u64 * image_bytes;
     let all_values = match packed {
         Some(mut unpacked) => {
             let after = (num_images - range.end) as u64 * image_bytes;
-            read_stream(path, &mut unpacked, [start - HEADER_BYTES, after], format, [range.len(), num_values], &mut notices)?
+            let before = start - header_bytes;
+            read_stream(&data, &mut unpacked, [before, after], format, [range.len(), num_values], &mut notices)?
         }
         None => {
             let end = offset + num_images as u64 * image_bytes;
             if file_len > end {
-                notices.push(left_unread(path, &format!("{} more bytes", file_len - end)));
+                notices.push(left_unread(&data, &format!("{} more bytes", file_len - end)));
             }
-            let read = |index| read_contiguous(path, format, start + index as u64 * image_bytes, num_values);
+            let read = |index| read_contiguous(&data, format, start + index as u64 * image_bytes, num_values);
             (0..range.len()).map(read).collect::<Result<_, _>>()?
         }
     };
     let [first_secs, step_secs] = times(&header);
-    if num_images > 1 && step_secs == 0.0 && !header.intent_name.starts_with(FIELD) {
+    let Sidecar { times, unit: of_sidecar } = sidecar::read(path, num_images, step_secs, &mut notices);
+    if num_images > 1 && step_secs == 0.0 && times.is_none() && !header.intent_name.starts_with(FIELD) {
         notices.push(notice::warning(path, "the times of its images are unknown (pixdim[4] is 0)"));
     }
+    let unit = Some(unit(&header)).filter(|unit| *unit != Unit::Unknown).or(of_sidecar).unwrap_or(Unit::Unknown);
     let images = range.zip(all_values).map(|(index, values)| {
         let (grid, values) = reorder(path, &orientation, sides, values)?;
-        let volume = Volume::from_vec(grid, values, unit(&header));
+        let volume = Volume::from_vec(grid, values, unit);
         let volume = volume.ok_or_else(|| IoError::unsupported(path, ImageProblem::Voxels))?;
         notices.extend(volume.not_finite().map(|text| notice::warning(path, text)));
-        let start_secs = first_secs + index as f64 * step_secs;
-        Ok(SeriesImage::new(volume, start_secs, step_secs))
+        let of_header = [first_secs + index as f64 * step_secs, step_secs];
+        let [start_secs, duration_secs] = times.as_ref().and_then(|times| times.get(index).copied()).unwrap_or(of_header);
+        Ok(SeriesImage::new(volume, start_secs, duration_secs))
     });
     let images = images.collect::<Result<Vec<_>, IoError>>()?;
     Ok((ImageSeries { placement, ..ImageSeries::unnamed(images, num_images) }, notices))
@@ -125,42 +131,6 @@ fn times(header: &NiftiHeader) -> [f64; 2] {
         _ => 1.0,
     };
     [header.toffset, header.pixdim[4]].map(|time| secs * decimal(time))
-}
-
-/// A header, and of a compressed file what follows it.
-type Opened = (NiftiHeader, Option<GzipReader<BufReader<File>>>);
-
-/// Opens a file behind its header; a compressed one with what follows.
-fn open(path: &Path) -> Result<Opened, IoError> {
-    let file = || File::open(path).map(BufReader::new).map_err(IoError::open(path));
-    let mut start = Vec::new();
-    let first =
-        |reader: &mut dyn Read, start: &mut Vec<u8>| reader.take(HEADER_BYTES).read_to_end(start).map_err(IoError::read(path));
-    let packed = if is_gzip(path) {
-        let mut unpacked = GzipReader::new(file()?);
-        first(&mut unpacked, &mut start)?;
-        Some(unpacked)
-    } else {
-        first(&mut file()?, &mut start)?;
-        None
-    };
-    let refused = |problem: NiftiProblem| Err(IoError::unsupported(path, problem));
-    if start.get(4..8) == Some(b"n+2\0") {
-        return refused(NiftiProblem::Version2);
-    }
-    if start.len() < HEADER_BYTES as usize {
-        return refused(NiftiProblem::Short(start.len()));
-    }
-    match NiftiHeader::from_reader(start.as_slice()) {
-        Ok(header) if header.magic == *b"n+1\0" => Ok((header, packed)),
-        Ok(_) => refused(NiftiProblem::Pair),
-        Err(_) => refused(NiftiProblem::NotNifti),
-    }
-}
-
-/// Returns true if the name ends in `.gz`.
-fn is_gzip(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
 /// Voxels along the file's three axes, and the number of images.
@@ -211,14 +181,14 @@ fn number_format(path: &Path, header: &NiftiHeader, notices: &mut Vec<Notice>) -
 /// Checks that the file can hold the content that its header describes; returns the first byte of the values.
 fn check_length(
     path: &Path,
-    header: &NiftiHeader,
+    start: f32,
+    header_bytes: u64,
     sides: [usize; 3],
     num_frames: usize,
     format: NumberFormat,
     file_len: u64,
 ) -> Result<u64, IoError> {
-    let start = header.vox_offset;
-    if !(start >= HEADER_BYTES as f32 && start <= 1e15) {
+    if !(start >= header_bytes as f32 && start <= 1e15) {
         return Err(IoError::unsupported(path, NiftiProblem::DataStart(start)));
     }
     let offset = start as u64;
@@ -445,7 +415,7 @@ pub struct Spectra {
 /// # Errors
 /// As [`read_images`], and an image without an axis of the field.
 pub fn read_spectra(path: &Path) -> Result<(Spectra, Vec<Notice>), IoError> {
-    let (header, _) = open(path)?;
+    let header = open(path)?.header;
     let (series, notices) = read_images(path, ImageChoice::All)?;
     let samples: Vec<Arc<Volume>> = series.images.into_iter().map(|image| image.volume).collect();
     let axis = FieldAxis { first_mt: decimal(header.toffset), step_mt: decimal(header.pixdim[4]), num_samples: samples.len() };
@@ -485,8 +455,11 @@ pub fn write_series(path: &Path, volumes: &[Volume], axis: FourthAxis, descripti
     write_values(path, &header, values.view())
 }
 
-/// Refuses sides that are too long for the format.
+/// Refuses sides that are too long for the format, and pairs of files.
 fn check_sides(path: &Path, grid: &Grid) -> Result<(), IoError> {
+    if pair(path).is_some() {
+        return Err(IoError::unsupported(path, NiftiProblem::WrittenPair));
+    }
     match grid.size.iter().find(|&&n| n > MAX_SIDE) {
         None => Ok(()),
         Some(&side) => Err(IoError::unsupported(path, ImageProblem::LongSide(side, "NIfTI-1", MAX_SIDE))),

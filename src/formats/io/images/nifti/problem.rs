@@ -5,17 +5,20 @@ use crate::coded::coded;
 /// A problem of a NIfTI file.
 #[derive(Debug, thiserror::Error)]
 pub enum NiftiProblem {
-    /// A NIfTI-2 file.
-    #[error("it is a NIfTI-2 file; convert it to NIfTI-1")]
-    Version2,
     /// A file that is shorter than a NIfTI header, by its bytes.
-    #[error("it is not a NIfTI-1 file: it has {0} bytes, and a header has 348")]
+    #[error("it is not a NIfTI file: it has {0} bytes, and a header has 348 (NIfTI-2: 540)")]
     Short(usize),
-    /// The header of a pair of files.
-    #[error("it is the header of a .hdr/.img pair; convert it to one .nii file")]
+    /// The header of a pair of files, under the name of one file.
+    #[error("it is the header of a .hdr/.img pair; name it so, and put its .img into the same folder")]
     Pair,
+    /// A pair of files that is to be written.
+    #[error("pairs of .hdr and .img are read, not written; write one file (.nii, .nii.gz)")]
+    WrittenPair,
+    /// A header of ANALYZE 7.5.
+    #[error("it is an ANALYZE 7.5 file, in which left and right are not defined; convert it to NIfTI")]
+    Analyze,
     /// A file that does not begin with a NIfTI header.
-    #[error("it is not a NIfTI-1 file: its first 348 bytes are no such header")]
+    #[error("it is not a NIfTI file: its first bytes are no such header")]
     NotNifti,
     /// Several images, where one is expected.
     #[error("it has {0} images (4-D); take one out: tomoscope convert FILE OUT --frame 1 to {0}")]

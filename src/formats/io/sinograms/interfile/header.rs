@@ -31,6 +31,9 @@ pub const CONTENTS: &str = "tomoscope correction contains";
 /// Key of a scan with the share of its time in that of the whole scan.
 pub const SHARE: &str = "tomoscope share of the scan";
 
+/// Keys of a scan with weight (kg), height (m) and sex of the patient.
+pub const PATIENT: [&str; 3] = ["tomoscope patient weight (kg)", "tomoscope patient height (m)", "tomoscope patient sex"];
+
 /// Most letters by which a misspelt key differs from a known one of [`MIN_LETTERS`] or more. A shorter one differs by one letter.
 const MAX_DIFFERENCE: usize = 2;
 const MIN_LETTERS: usize = 12;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::header::{CHECKSUM, CONTENTS, DataSource, Header, OF_SCAN, SHARE};
+use super::header::{CHECKSUM, CONTENTS, DataSource, Header, OF_SCAN};
 use super::layout::{AxisOrder, Layout};
-use super::scan_facts::scan_facts;
+use super::scan_facts::{fact_lines, one_line, scan_facts};
 use super::scanner;
 use super::tof;
 use crate::data::{CorrectionContent, Michelogram, Notice, ScanFacts, TofValues};
@@ -54,8 +54,7 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, ScanFacts, Vec<Noti
     );
     source.check(&header, geometry.num_bins() * num_tof, &what, &mut notices)?;
     header.patient_position(&mut notices);
-    let share_of_scan = header.own(SHARE).and_then(|text| text.parse().ok()).filter(|share| *share > 0.0 && *share <= 1.0);
-    let facts = ScanFacts { share_of_scan, ..scan_facts(&header, &mut notices) };
+    let facts = scan_facts(&header, &mut notices);
     let segments = file_segments(&layout, &geometry, &sorted_index);
     let data = match layout.tof {
         None => {
@@ -101,7 +100,7 @@ pub fn unusable_bin(data: &Michelogram, index: usize, value: f32) -> String {
     let (view, tangential_pos, plane) = data.bin_of_index(index);
     format!(
         "some bins are negative or not a number; the first holds {value} (view {view}, tangential position {tangential_pos}, plane \
-         {plane}). MLEM and OSEM need counts of at least 0"
+         {plane}). MLEM and OSEM need at least 0 in every bin"
     )
 }
 
@@ -221,15 +220,15 @@ fn scatter_planes(
     }
 }
 
-/// Facts of projection data in keys of the program's own, comments for other programs.
+/// Facts of projection data; other programs skip those in keys of the program's own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OwnFacts {
     /// Checksum of the data of the scan of a correction, as text.
     pub of_scan: Option<String>,
     /// Contents of a correction; `None` = unknown.
     pub contents: Option<Vec<CorrectionContent>>,
-    /// Share of the time of a frame in that of its whole scan; `None` = 1.
-    pub share_of_scan: Option<f64>,
+    /// Facts of the scan.
+    pub scan: ScanFacts,
 }
 
 /// Returns the facts of the program's own in a header, and the checksum of its data, if it has them.
@@ -240,7 +239,7 @@ pub fn read_own_facts(path: &Path) -> Result<(OwnFacts, Option<String>), IoError
     let header = Header::read(path)?;
     let of_scan = header.own(OF_SCAN).map(str::to_owned);
     let contents = header.own(CONTENTS).map(|text| text.split(',').filter_map(|word| word.trim().parse().ok()).collect());
-    Ok((OwnFacts { of_scan, contents, share_of_scan: None }, header.own(CHECKSUM).map(str::to_owned)))
+    Ok((OwnFacts { of_scan, contents, ..OwnFacts::default() }, header.own(CHECKSUM).map(str::to_owned)))
 }
 
 /// Writes projection data as STIR does: `path` is the header (`.hs`), the data file has the ending `.s` and contains viewgrams of
@@ -259,7 +258,7 @@ pub fn write_projections(path: &Path, data: &Michelogram, own: &OwnFacts) -> Res
                 (0..bins.num).try_for_each(|tof| write_counts(writer, &data.geometry, &of_bin(data, values, [tof, bins.num])))
             }
         },
-        |writer, checksum| write_header(writer, data, &data_name, &own_lines(own, checksum)),
+        |writer, checksum| write_header(writer, data, &data_name, &own_lines(own, checksum), &fact_lines(&own.scan)),
     )?
     .commit()
 }
@@ -271,8 +270,7 @@ fn own_lines(own: &OwnFacts, checksum: Checksum) -> String {
         words.join(", ")
     });
     let of_scan = own.of_scan.clone();
-    let share = own.share_of_scan.map(|share| share.to_string());
-    let further = [(OF_SCAN, of_scan), (CONTENTS, contents), (SHARE, share)];
+    let further = [(OF_SCAN, of_scan), (CONTENTS, contents)];
     let further = further.into_iter().filter_map(|(key, value)| Some(format!("; {key} := {}\n", value?)));
     std::iter::once(format!("; {CHECKSUM} := {checksum}\n")).chain(further).collect()
 }
@@ -307,11 +305,16 @@ fn write_counts(writer: &mut dyn Write, geometry: &ScanGeometry, counts: &[f32])
     Ok(())
 }
 
-fn write_header(w: &mut dyn Write, data: &Michelogram, data_name: &str, own_lines: &str) -> io::Result<()> {
+fn write_header(
+    w: &mut dyn Write,
+    data: &Michelogram,
+    data_name: &str,
+    own_lines: &str,
+    [of_study, of_frame]: &[String; 2],
+) -> io::Result<()> {
     let geometry = &data.geometry;
     let [tof_axis, tof_of_scanner] = data.tof.as_ref().map_or_else(Default::default, |tof| tof::header_lines(&tof.bins));
-    // (A backslash at the end of a line would draw the next one to it.)
-    let scanner: String = geometry.scanner.chars().map(|c| if c.is_control() || c == '\\' { ' ' } else { c }).collect();
+    let scanner = one_line(&geometry.scanner);
     let segments = &geometry.segments;
     let list = |of: &dyn Fn(&Segment) -> String| segments.iter().map(of).collect::<Vec<_>>().join(",");
     let (corrections, bin_mm) = match geometry.in_plane {
@@ -322,7 +325,7 @@ fn write_header(w: &mut dyn Write, data: &Michelogram, data_name: &str, own_line
     writeln!(w, "name of data file := {data_name}\noriginating system := {scanner}")?;
     writeln!(w, "!version of keys := STIR6.0\n!GENERAL DATA :=\n!GENERAL IMAGE DATA :=\n!type of data := PET")?;
     writeln!(w, "patient orientation := head_in\npatient rotation := supine\nimagedata byte order := LITTLEENDIAN")?;
-    writeln!(w, "number of radionuclides := 1\n!PET STUDY (General) :=")?;
+    writeln!(w, "{of_study}!PET STUDY (General) :=")?;
     writeln!(w, "!PET data type := Emission\napplied corrections := {corrections}")?;
     writeln!(
         w,
@@ -351,6 +354,6 @@ fn write_header(w: &mut dyn Write, data: &Michelogram, data_name: &str, own_line
     write!(w, "{tof_of_scanner}")?;
     writeln!(w, "  Scanner geometry (BlocksOnCylindrical/Cylindrical/Generic)  := Cylindrical\nEnd scanner parameters:=")?;
     writeln!(w, "effective central bin size (cm) := {}", bin_mm / 10.0)?;
-    writeln!(w, "number of time frames := 1\nstart vertical bed position (mm) := 0\nstart horizontal bed position (mm) := 0")?;
+    writeln!(w, "{of_frame}start vertical bed position (mm) := 0\nstart horizontal bed position (mm) := 0")?;
     writeln!(w, "!END OF INTERFILE :=")
 }

@@ -9,8 +9,8 @@
 use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime, Time};
 
-use super::header::Header;
-use crate::data::{Exam, Notice, Nuclide, ScanFacts, plausible};
+use super::header::{Header, PATIENT, SHARE};
+use crate::data::{Exam, Notice, Nuclide, ScanFacts, Sex, plausible};
 
 /// First year of a scan: an earlier one is a year without its century, or another order of day and year.
 const FIRST_YEAR: i16 = 1900;
@@ -32,8 +32,52 @@ pub fn scan_facts(header: &Header, notices: &mut Vec<Notice>) -> ScanFacts {
         isotope,
         half_life_secs,
         coincidence_window_ps: keys.positive(&WINDOW_KEYS, "a number of ns above 0").map(|ns| 1e3 * ns),
-        share_of_scan: None,
+        share_of_scan: header.own(SHARE).and_then(|text| text.parse().ok()).filter(|share| *share > 0.0 && *share <= 1.0),
     }
+}
+
+/// Returns the lines of a header with the facts of a scan, from which [`scan_facts`] reads them again: those of the study, and those of
+/// the time frame, which come last.
+pub fn fact_lines(facts: &ScanFacts) -> [String; 2] {
+    let ScanFacts { exam, start_secs, duration_secs, isotope, half_life_secs, coincidence_window_ps, share_of_scan } = facts;
+    let zone = if exam.is_local { "" } else { " GMT+00:00" };
+    let moment = |name: &str, at: Option<DateTime>| {
+        at.map_or_else(String::new, |at| {
+            let (date, time) = (at.strftime("%Y:%m:%d"), at.strftime("%H:%M:%S%.f"));
+            format!("{name} date (yyyy:mm:dd) := {date}\n{name} time (hh:mm:ss{zone}) := {time}\n")
+        })
+    };
+    let line =
+        |key: &str, value: Option<String>| value.map_or_else(String::new, |value| format!("{key} := {}\n", one_line(&value)));
+    let number = |key: &str, value: Option<f64>| line(key, value.map(|value| value.to_string()));
+    let isotope =
+        isotope.as_ref().map(|name| Nuclide::find(name).map_or_else(|| name.clone(), |nuclide| nuclide.meaning.to_owned()));
+    let own = PATIENT.map(|key| format!("; {key}"));
+    let of_study = [
+        moment("study", exam.start),
+        "number of radionuclides := 1\n".to_owned(),
+        line("radionuclide name[1]", isotope),
+        number("radionuclide halflife (sec)[1]", *half_life_secs),
+        line("radiopharmaceutical", exam.tracer.clone()),
+        moment("tracer injection", exam.injection),
+        number("tracer activity at time of injection (Bq)", exam.dose_bq),
+        number(WINDOW_KEYS[0], coincidence_window_ps.map(|ps| 1e-3 * ps)),
+        number(&own[0], exam.weight_kg),
+        number(&own[1], exam.height_m),
+        line(&own[2], exam.sex.map(|sex| sex.to_string())),
+        number(&format!("; {SHARE}"), *share_of_scan),
+    ];
+    let of_frame = [
+        "number of time frames := 1\n".to_owned(),
+        number("image duration (sec)[1]", *duration_secs),
+        number("image relative start time (sec)[1]", *start_secs),
+    ];
+    [of_study.concat(), of_frame.concat()]
+}
+
+/// Returns a text without line breaks; a backslash at the end of a line would draw the next one to it.
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || c == '\\' { ' ' } else { c }).collect()
 }
 
 /// Keys of a header, and the warnings about their values.
@@ -128,9 +172,16 @@ impl Keys<'_> {
             injection: injection.and_then(utc),
             dose_bq: self.positive(&["tracer activity at time of injection (bq)"], "an activity above 0"),
             tracer: self.header.text("radiopharmaceutical").map(str::to_owned),
+            weight_kg: self.of_patient(0),
+            height_m: self.of_patient(1),
+            sex: self.of_patient::<Sex>(2),
             is_local: start.or(injection).is_some_and(|(_, offset)| offset.is_none()),
-            ..Exam::default()
         }
+    }
+
+    /// Returns a fact of the patient in a key of the program's own.
+    fn of_patient<T: std::str::FromStr>(&self, which: usize) -> Option<T> {
+        self.header.own(PATIENT[which]).and_then(|text| text.trim().parse().ok())
     }
 
     /// Returns the moment of `NAME date` and `NAME time`; `None` without one of them.
@@ -234,6 +285,40 @@ mod tests {
              image duration (sec) := -1\nstudy date := \nstudy time := ",
         );
         assert!(unknown == ScanFacts::default() && notices.is_empty(), "{notices:?}");
+    }
+
+    #[test]
+    fn written_facts_are_read_again() {
+        let noon = date(2026, 3, 1).at(12, 0, 0, 250_000_000);
+        let exam = Exam {
+            start: Some(noon),
+            injection: Some(date(2026, 2, 28).at(23, 59, 59, 0)),
+            dose_bq: Some(370e6),
+            tracer: Some("FDG\\\nstudy date := 1".to_owned()),
+            weight_kg: Some(70.5),
+            height_m: Some(1.7),
+            sex: Some(Sex::Female),
+            is_local: true,
+        };
+        let all = ScanFacts {
+            exam,
+            start_secs: Some(60.5),
+            duration_secs: Some(900.0),
+            isotope: Some("F-18".to_owned()),
+            half_life_secs: Some(6586.2),
+            coincidence_window_ps: Some(4062.5),
+            share_of_scan: Some(0.25),
+        };
+        let in_utc =
+            ScanFacts { exam: Exam { is_local: false, ..all.exam.clone() }, isotope: Some("Xx-1".to_owned()), ..all.clone() };
+        let exam = |exam: &Exam| Exam { tracer: Some("FDG  study date := 1".to_owned()), ..exam.clone() };
+        for written in [ScanFacts::default(), all, in_utc] {
+            let (found, notices) = facts(&fact_lines(&written).concat());
+            let expected =
+                if written == ScanFacts::default() { written } else { ScanFacts { exam: exam(&written.exam), ..written } };
+            assert!(notices.is_empty(), "{notices:?}");
+            assert_eq!(found, expected);
+        }
     }
 
     #[test]

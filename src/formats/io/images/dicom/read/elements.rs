@@ -21,6 +21,9 @@ use crate::io::error::Mismatch;
 use crate::io::images::dicom::problem::DicomProblem;
 use crate::text::shortened;
 
+/// Bytes of a damaged file in which the UID of its series is looked for.
+const SEARCHED_BYTES: usize = 1 << 16;
+
 /// First byte of the meta information: a preamble of 128 bytes and 'DICM' come before it.
 const META_START: usize = 132;
 
@@ -54,6 +57,8 @@ pub struct Checked {
     attributes: Vec<u8>,
     /// Position of the pixels.
     pub pixels: Option<PixelBytes>,
+    /// False for a data set that begins the file.
+    pub has_preamble: bool,
 }
 
 /// Position of the pixels in the bytes of a file.
@@ -75,10 +80,11 @@ impl Checked {
     /// # Errors
     /// No DICOM file, a length beyond the end, deep nesting, a transfer syntax that is not known.
     pub fn new(bytes: Vec<u8>) -> Result<Self, DicomProblem> {
-        if bytes.get(META_START - 4..META_START) != Some(b"DICM") {
-            return Err(DicomProblem::NotDicom);
-        }
-        let (start, uid) = meta_information(&bytes)?;
+        let has_preamble = bytes.get(META_START - 4..META_START) == Some(b"DICM");
+        let (start, uid) = match has_preamble {
+            true => meta_information(&bytes)?,
+            false => (0, syntax_of_bare(&bytes).ok_or(DicomProblem::NotDicom)?.to_owned()),
+        };
         let syntax = TransferSyntaxRegistry.get(&uid).ok_or_else(|| not_read(&uid, &uid))?;
         let (bytes, start) = match uid.as_str() {
             uids::DEFLATED_EXPLICIT_VR_LITTLE_ENDIAN => (inflated(&bytes[start..])?, 0),
@@ -94,7 +100,7 @@ impl Checked {
             order: if uid == "1.2.840.10008.1.2.2" { ByteOrder::Big } else { ByteOrder::Little },
         };
         let (attributes, pixels) = elements.data_set(start)?;
-        Ok(Self { syntax, attributes, pixels, bytes })
+        Ok(Self { syntax, attributes, pixels, bytes, has_preamble })
     }
 
     /// Parses the attributes before the pixels.
@@ -128,6 +134,25 @@ pub fn not_read(uid: &str, name: &str) -> DicomProblem {
         _ => "gdcmconv --raw IN OUT",
     };
     DicomProblem::TransferSyntax { name: shortened(name), remedy }
+}
+
+/// Returns the transfer syntax of a data set without preamble and meta information, which old programs wrote: it begins with the
+/// identifying group (0008) and belongs to a series.
+fn syntax_of_bare(bytes: &[u8]) -> Option<&'static str> {
+    series_uid_in(bytes).filter(|_| bytes.starts_with(&[8, 0]))?;
+    let is_explicit = bytes.get(4..6)?.iter().all(u8::is_ascii_uppercase);
+    Some(if is_explicit { uids::EXPLICIT_VR_LITTLE_ENDIAN } else { uids::IMPLICIT_VR_LITTLE_ENDIAN })
+}
+
+/// Returns the UID of the series in the first bytes of a file that may be cut, in little endian.
+pub fn series_uid_in(bytes: &[u8]) -> Option<String> {
+    let bytes = &bytes[..bytes.len().min(SEARCHED_BYTES)];
+    let at = bytes.windows(4).position(|tag| tag == [0x20, 0, 0x0e, 0])? + 4;
+    let [a, b, c, d] = *bytes.get(at..at + 4)?.first_chunk()?;
+    let length = if [a, b] == *b"UI" { u16::from_le_bytes([c, d]) } else { u16::from_le_bytes([a, b]) };
+    let text = std::str::from_utf8(bytes.get(at + 4..at + 4 + usize::from(length))?).ok()?;
+    let text = text.trim_matches(['\0', ' ']);
+    text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then(|| text.to_owned())
 }
 
 /// Returns the first byte after the meta information, and the UID of the transfer syntax.

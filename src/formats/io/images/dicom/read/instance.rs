@@ -64,6 +64,8 @@ pub struct Instance {
     pub modality: Modality,
     /// Names of its series.
     pub names: SeriesNames,
+    /// False for a data set that begins the file.
+    pub has_preamble: bool,
     /// Values of the attributes [`ALIKE`].
     alike: Vec<Option<String>>,
     /// Its planes, one for each frame.
@@ -102,6 +104,7 @@ impl Instance {
             layout,
             modality,
             names: names(&attributes),
+            has_preamble: checked.has_preamble,
             alike: ALIKE.iter().map(|tag| attributes.text(*tag)).collect(),
             planes,
         })

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::attributes::{Attributes, missing, name};
 use super::decode::decode;
-use super::elements::{Checked, class_uid};
+use super::elements::{Checked, class_uid, series_uid_in};
 use super::instance::{Instance, Plane, difference, is_segmentation_class};
 use super::pet::{earliest, pet_scan};
 use super::stack::{Stack, along_normal, check_spacing, stack};
@@ -31,9 +31,6 @@ const MAX_DEPTH: usize = 8;
 
 /// Bytes at the start of a file that contain its class.
 const META_BYTES: u64 = 4096;
-
-/// Bytes of a damaged file in which the UID of its series is looked for.
-const SEARCHED_BYTES: usize = 1 << 16;
 
 /// Files of a path.
 struct Found {
@@ -182,17 +179,6 @@ fn series_uid(file: &Path) -> Option<String> {
     object.and_then(|object| Attributes::of(&object).text(tags::SERIES_INSTANCE_UID)).or(of_text)
 }
 
-/// Returns the UID of the series in the first bytes of a file that may be cut, in little endian.
-fn series_uid_in(bytes: &[u8]) -> Option<String> {
-    let bytes = &bytes[..bytes.len().min(SEARCHED_BYTES)];
-    let at = bytes.windows(4).position(|tag| tag == [0x20, 0, 0x0e, 0])? + 4;
-    let [a, b, c, d] = *bytes.get(at..at + 4)?.first_chunk()?;
-    let length = if [a, b] == *b"UI" { u16::from_le_bytes([c, d]) } else { u16::from_le_bytes([a, b]) };
-    let text = std::str::from_utf8(bytes.get(at + 4..at + 4 + usize::from(length))?).ok()?;
-    let text = text.trim_matches(['\0', ' ']);
-    text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then(|| text.to_owned())
-}
-
 /// Returns the files in a folder, sorted by name.
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
     let entries = std::fs::read_dir(folder).map_err(IoError::open(folder))?;
@@ -250,6 +236,12 @@ impl Opened {
         }
         if path.is_dir() && num_others > 0 {
             notices.push(notice::info(path, format!("{} not used: no DICOM images", counted(num_others, "file"))));
+        }
+        let bare = instances.iter().filter(|instance| !instance.has_preamble);
+        if let Some(first) = bare.clone().next() {
+            let num = counted(bare.count(), "file");
+            let text = format!("{num} without preamble ('DICM' at byte 128), as old programs wrote them: read in little endian");
+            notices.push(notice::warning(&first.path, text));
         }
         let num_files = instances.len();
         let mut known = HashSet::new();
