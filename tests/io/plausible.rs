@@ -98,7 +98,7 @@ fn other_units_and_gaps_are_reported() {
     let notices = |path: &Path| read_sweep(path, None).unwrap().notices;
     let path = put(folder.path(), 3400.0, 12.0, 0.0, "<f8");
     let sound = notices(&path);
-    assert!(!warns_of(&sound, "check the units") && !warns_of(&sound, "of all directions"), "{sound:?}");
+    assert!(!warns_of(&sound, "check the units") && !warns_of(&sound, "leave a gap"), "{sound:?}");
     // 24 G over 0.05 G/cm are 4800 mm.
     npy(
         folder.path(),
@@ -112,19 +112,20 @@ fn other_units_and_gaps_are_reported() {
         }),
     );
     assert!(warns_of(&notices(&path), "4800.000 mm long, expected 0.5 to 250 mm: check the units of the gradients"));
-    // Ten angles in a quarter of a turn: each of the outermost counts for half of the other quarter.
-    npy(
-        folder.path(),
-        "a-fgrad.npy",
-        "<f8",
-        false,
-        "(10, 2)",
-        (0..10).flat_map(|k| {
-            let angle = 0.5 * PI * f64::from(k) / 10.0;
-            [10.0 * angle.cos(), 10.0 * angle.sin()]
-        }),
-    );
-    assert!(warns_of(&notices(&path), "One projection counts for 30 % of all directions"), "{:?}", notices(&path));
+    // Ten angles in a quarter of a turn; a few of the half circle; one twice, in both senses.
+    for (degrees, expected) in [
+        ((0..10).map(|k| 9.0 * f64::from(k)).collect::<Vec<_>>(), Some("a gap of 99°: 10 of 10 are distinct")),
+        ((0..10).map(|k| 60.0 * f64::from(k)).collect(), Some("a gap of 60°: 3 of 10 are distinct")),
+        ((0..10).map(|k| 18.0 * f64::from(k) + 180.0 * f64::from(k % 2)).collect(), None),
+    ] {
+        let gradients = degrees.iter().flat_map(|angle: &f64| [10.0 * angle.to_radians().cos(), 10.0 * angle.to_radians().sin()]);
+        npy(folder.path(), "a-fgrad.npy", "<f8", false, "(10, 2)", gradients);
+        // (Weights only have to be proportional to their parts.)
+        npy(folder.path(), "a-weights.npy", "<f4", false, "(10,)", [1.0; 10]);
+        let found = notices(&path);
+        assert_eq!(warns_of(&found, "leave a gap"), expected.is_some(), "{found:?}");
+        assert!(expected.is_none_or(|text| warns_of(&found, text)), "{found:?}");
+    }
 }
 
 /// Single precision has steps of 0.0002 G at 3400 G.

@@ -94,6 +94,7 @@ fn a_saved_sweep_that_cannot_be_is_refused() {
         ("num_points = 32", "num_points = 16000000", "io.unfinished a.f32 4960/1984000992"),
         ("step_mm = 1.0", "step_mm = nan", "io.unsupported.tomoscope a.sweep NotPositive"),
         ("centre = 16.0", "centre = inf", "io.unsupported.tomoscope a.sweep Centre"),
+        ("centre = 16.0", "centre = 32.0", "io.unsupported.tomoscope a.sweep Centre"),
         ("num_expected = ", "num_expected = 1 #", "io.unsupported.tomoscope a.sweep ManyProjections"),
         ("num_projections = ", "num_projections = 9999999999 #", "io.unsupported.tomoscope a.sweep ManyProjections"),
         ("data_checksum = \"crc32 ", "data_checksum = \"crc32 f", "io.mismatched-pair a.sweep a.f32"),
@@ -184,6 +185,8 @@ fn numpy_sets_are_read_in_both_index_orders() {
         let sweep = read_sweep(&path, None).unwrap();
         let SweepKind::ContinuousWave { reference: Some(spectrum), .. } = &sweep.measured.kind else { panic!() };
         assert_eq!(spectrum, &read_reference(&reference).unwrap().0);
+        let column = npy(folder.path(), "a-h.npy", "<f4", false, "(4, 1)", [0.0, 1.0, -1.0, 0.0]);
+        assert_eq!(spectrum, &read_reference(&column).unwrap().0);
         assert_eq!(sweep.measured.projections.iter().map(|p| p.weight).collect::<Vec<_>>(), [1.0, 2.0, 4.0]);
     }
 }
@@ -370,12 +373,12 @@ fn a_numpy_set_that_cannot_be_is_refused() {
     let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
     assert!(text.contains("i2"));
     let bytes = fs::read(&path).unwrap();
-    for (from, to) in [(b"<i2", b"<c8"), (b"<i2", b"|O8")] {
+    for (from, to, problem) in [(b"<i2", b"<c8", "Complex"), (b"<i2", b"|O8", "Type")] {
         let at = bytes.windows(3).position(|window| window == from).unwrap();
         let mut changed = bytes.clone();
         changed[at..at + 3].copy_from_slice(to);
         fs::write(&path, changed).unwrap();
-        assert_brief(&read_sweep(&path, None).unwrap_err(), "io.unsupported.numpy a-proj.npy Type");
+        assert_brief(&read_sweep(&path, None).unwrap_err(), &format!("io.unsupported.numpy a-proj.npy {problem}"));
     }
 }
 

@@ -8,7 +8,7 @@ use tomoscope::operator::{
     Siddon, SingleStage,
 };
 use tomoscope::phantom::epri::{SweepError, SweepOptions, by_name, simulate};
-use tomoscope::recon::{ReconError, resample_to_equal_angles};
+use tomoscope::recon::{FilterSettings, ProjectionFilter, ReconError};
 use tomoscope::scanner::epri::{Scheme, unit_vector};
 use tomoscope::scanner::find;
 use tomoscope::task::{Stopped, Task};
@@ -91,7 +91,8 @@ fn resampling_and_true_images_end_when_they_are_stopped() {
     let sweep = simulate(&phantom, &options, &Task::new()).unwrap();
     let stopped = Task::new();
     stopped.stop();
-    let error = resample_to_equal_angles(&sweep.measured, [5, 6], &stopped).unwrap_err();
+    let filter = ProjectionFilter::new(&sweep.measured, &FilterSettings::default()).unwrap();
+    let error = filter.apply_at_equal_angles(&sweep.measured.projections, [5, 6], &stopped).unwrap_err();
     assert_eq!(error, ReconError::Operator(OperatorError::Stopped(Stopped)));
     let grid = Grid::centred([8; 3], [1.0; 3]).unwrap();
     assert_eq!(phantom.truth(&grid, &stopped).unwrap_err(), Stopped);

@@ -384,6 +384,7 @@ pub fn fbp_settings(parameters: &Parameters) -> FbpSettings {
         filter: filter_settings(parameters),
         order: parameters.choice::<Order>(&ORDER),
         block: parameters.count(&BLOCK),
+        equal_angles: None,
     }
 }
 

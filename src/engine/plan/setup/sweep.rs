@@ -18,8 +18,11 @@ use crate::plan::job::settings::RunSettings;
 use crate::plan::platform::open::{Opened, choose_slabs, join_device_names};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem};
-use crate::recon::{Algorithm, FbpSettings, ReconError, SlabAlgorithm, equal_angles_for, resample_to_equal_angles, slabs};
+use crate::recon::{Algorithm, FbpSettings, ReconError, SlabAlgorithm, equal_angles_for, resampling_error, slabs};
 use crate::task::Task;
+
+/// Largest error of resampled projections with which two stages are as good as one.
+const MAX_RESAMPLING_ERROR: f64 = 0.03;
 
 /// Makes the algorithm for the projections that the acquisition has so far, on one device.
 pub(in crate::plan) fn prepare_on(
@@ -32,30 +35,27 @@ pub(in crate::plan) fn prepare_on(
     if settings.algorithm == AlgorithmChoice::TV {
         return variation::prepare_on(device, job, acquisition);
     }
-    let program = check(acquisition, settings, device)?;
-    let stages = program.stages;
+    let asked = check(acquisition, settings, device)?;
     let sweep = acquisition.snapshot();
     let num_taken = sweep.num_complete();
+    let fbp_settings = fbp_settings(&settings.parameters);
+    let Stages { program, equal_angles, notice } = stages_for(asked, &sweep, &fbp_settings, task)?;
     // Two stages know no other device than the processor.
-    let (members, mut notices) = choose_slabs(if stages == FbpMethod::Two { DeviceChoice::Cpu } else { device })?;
-    let (sweep, notice) = match stages {
-        FbpMethod::Single => (sweep, None),
-        FbpMethod::Two => at_equal_angles(sweep, task)?,
-    };
+    let (members, mut notices) = choose_slabs(if program.stages == FbpMethod::Two { DeviceChoice::Cpu } else { device })?;
     notices.extend(notice);
     notices.extend(beyond(&settings.grid, sweep.extent_mm()));
-    let fbp_settings = fbp_settings(&settings.parameters);
-    if stages == FbpMethod::Two && fbp_settings.filter.interpolation == Interpolation::Nearest {
+    if program.stages == FbpMethod::Two && fbp_settings.filter.interpolation == Interpolation::Nearest {
         notices.push(Notice::warning(
             "two stages draw straight lines in the second one: with the nearest sample the image differs by some 10 % from that of one stage; linear and cubic interpolation agree",
         ));
     }
     let systems = systems(members, &program, &settings.grid)?;
     let block = block(&program, settings, sweep.num_complete());
-    let needs = needs_of(&systems, &program, settings, sampling_of(&sweep), sweep.num_complete());
+    let num_projections = equal_angles.map_or(num_taken, |[num_polar, num_azimuth]| num_polar * num_azimuth);
+    let needs = needs_of(&systems, &program, settings, sampling_of(&sweep), num_projections);
     needs.check()?;
     let names = text_of(&systems);
-    let fbp_settings = FbpSettings { block, ..fbp_settings };
+    let fbp_settings = FbpSettings { block, equal_angles, ..fbp_settings };
     let mut algorithms = Vec::with_capacity(systems.len());
     for (system, slab) in systems {
         algorithms.push((system.fbp(&sweep, fbp_settings)?, slab));
@@ -219,12 +219,32 @@ fn wanted_angles(sweep: &Sweep) -> Option<[usize; 2]> {
     (num_azimuths * num_azimuths > 4 * directions.len()).then(|| equal_angles_for(directions.len()))
 }
 
-/// Returns the sweep for two stages: resampled if needed, with a notice.
-fn at_equal_angles(sweep: Sweep, task: &Task) -> Result<(Sweep, Option<Notice>), SetupError> {
-    let Some(angles) = wanted_angles(&sweep) else { return Ok((sweep, None)) };
+/// The program of an acquisition.
+struct Stages {
+    program: PlaneProgram,
+    /// Angles to which two stages resample.
+    equal_angles: Option<[usize; 2]>,
+    notice: Option<Notice>,
+}
+
+/// Returns the program for an acquisition. One stage takes the place of two where the measured directions are too far apart to be
+/// resampled.
+fn stages_for(program: PlaneProgram, sweep: &Sweep, settings: &FbpSettings, task: &Task) -> Result<Stages, SetupError> {
+    let wanted = if program.stages == FbpMethod::Two { wanted_angles(sweep) } else { None };
+    let Some(angles) = wanted else { return Ok(Stages { program, equal_angles: None, notice: None }) };
+    let percent = 100.0 * resampling_error(sweep, &settings.filter, task)?;
+    let [num_polar, num_azimuth] = angles;
+    if percent > 100.0 * MAX_RESAMPLING_ERROR {
+        let text = format!(
+            "one stage was used: two need projections at equal angles, and projections interpolated between the others differ from the measured \
+             ones by {percent:.0} %, noise included. Measure polar angles × azimuths ({num_polar} × {num_azimuth}) for two stages"
+        );
+        let program = PlaneProgram { stages: FbpMethod::Single, ..program };
+        return Ok(Stages { program, equal_angles: None, notice: Some(Notice::warning(text)) });
+    }
     let text = format!(
-        "the projections were resampled to {} polar angles × {} azimuths, which two stages need: the image is less sharp than one stage makes it",
-        angles[0], angles[1]
+        "the filtered projections were resampled to {num_polar} polar angles × {num_azimuth} azimuths, which two stages need. The error is \
+         {percent:.1} % at most"
     );
-    Ok((resample_to_equal_angles(&sweep, angles, task)?, Some(Notice::info(text))))
+    Ok(Stages { program, equal_angles: Some(angles), notice: Some(Notice::info(text)) })
 }

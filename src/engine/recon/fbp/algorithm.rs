@@ -25,11 +25,14 @@ pub struct FbpSettings {
     pub order: Order,
     /// Projections of a step, at most.
     pub block: usize,
+    /// Polar angles and azimuths to which the filtered projections of a step are resampled; `None` = those measured. A step is then the
+    /// whole acquisition.
+    pub equal_angles: Option<[usize; 2]>,
 }
 
 impl Default for FbpSettings {
     fn default() -> Self {
-        Self { filter: FilterSettings::default(), order: Order::default(), block: 16 }
+        Self { filter: FilterSettings::default(), order: Order::default(), block: 16, equal_angles: None }
     }
 }
 
@@ -127,7 +130,10 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         let is_first = self.num_used() == 0;
         let block: Vec<Projection> =
             self.queue.take(self.settings.block).into_iter().map(|index| self.projections[index].clone()).collect();
-        let filtered = self.filter.apply(&block)?;
+        let filtered = match self.settings.equal_angles {
+            Some(angles) => self.filter.apply_at_equal_angles(&block, angles, task)?,
+            None => self.filter.apply(&block)?,
+        };
         stages[Stage::Filter] = start.elapsed();
         let start = Instant::now();
         let heard = if is_first { task.clone() } else { Task::new() };
@@ -138,7 +144,10 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         added?;
         self.backend.finish()?;
         stages[Stage::Backprojection] = start.elapsed();
-        self.weight += block.iter().map(|projection| projection.weight).sum::<f64>();
+        self.weight += match self.settings.equal_angles {
+            Some(_) => self.space.whole_weight(),
+            None => block.iter().map(|projection| projection.weight).sum(),
+        };
         let complete = self.is_complete();
         Ok(StepReport {
             iteration: usize::from(complete),

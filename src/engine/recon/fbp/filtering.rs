@@ -24,6 +24,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::baseline::BaselineFit;
+use super::resample::Measured;
 use super::{Baseline, Filter};
 use crate::data::{Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
 use crate::fft::{Complex, Fft, Number};
@@ -31,6 +32,7 @@ use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneSa
 use crate::recon::reference::reference_spectrum_at;
 use crate::recon::{DataProblem, ReconError, SettingsProblem};
 use crate::statistics::first_moment;
+use crate::task::Task;
 
 /// Filter and interpolation of projections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -142,6 +144,26 @@ impl ProjectionFilter {
     /// # Errors
     /// A projection of another length.
     pub fn apply(&self, projections: &[Projection]) -> Result<FilteredProjections, OperatorError> {
+        let Measured { directions, samples, .. } = self.filtered(projections, |projection| projection.weight)?;
+        FilteredProjections::new(self.sampling, self.interpolation, directions, samples)
+    }
+
+    /// Filters projections of the sweep's length, resamples them to equal linear angles, and weights them.
+    ///
+    /// # Errors
+    /// A projection of another length, fewer projections than a new one is interpolated between, stopped.
+    pub fn apply_at_equal_angles(
+        &self,
+        projections: &[Projection],
+        angles: [usize; 2],
+        task: &Task,
+    ) -> Result<FilteredProjections, ReconError> {
+        let (directions, samples) = self.filtered(projections, |_| 1.0)?.at_equal_angles(angles, task)?;
+        Ok(FilteredProjections::new(self.sampling, self.interpolation, directions, samples)?)
+    }
+
+    /// Filters projections of the sweep's length, with these weights.
+    pub(super) fn filtered(&self, projections: &[Projection], weight: fn(&Projection) -> f64) -> Result<Measured, OperatorError> {
         let num_points = self.sampling.num_points;
         if let Some(other) = projections.iter().find(|projection| projection.values.len() != num_points) {
             return Err(OperatorError::Length { what: "a projection", expected: num_points, found: other.values.len() });
@@ -150,7 +172,7 @@ impl ProjectionFilter {
         samples.par_chunks_mut(num_points.max(1)).zip(projections).for_each_init(
             || vec![Complex::default(); self.response.len()],
             |buffer, (row, projection)| {
-                let values = projection.values.iter().map(|&value| projection.weight * f64::from(value));
+                let values = projection.values.iter().map(|&value| weight(projection) * f64::from(value));
                 row.iter_mut().zip(values).for_each(|(sample, value)| *sample = value);
                 self.baseline.subtract(row);
                 for _ in 0..self.num_passes {
@@ -159,7 +181,7 @@ impl ProjectionFilter {
             },
         );
         let directions = projections.iter().map(|projection| projection.direction).collect();
-        FilteredProjections::new(self.sampling, self.interpolation, directions, samples)
+        Ok(Measured { sampling: self.sampling, directions, samples })
     }
 
     /// One multiplication by the response; what leaves the window is cut off.

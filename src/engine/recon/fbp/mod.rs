@@ -12,4 +12,4 @@ pub use baseline::Baseline;
 pub use check::{GradientSizes, check_projection, check_sweep};
 pub use filter::Filter;
 pub use filtering::{FilterSettings, ProjectionFilter};
-pub use resample::{equal_angles_for, resample_to_equal_angles};
+pub use resample::{equal_angles_for, resampling_error};

@@ -174,6 +174,7 @@ fn number_format(descr: &str) -> Result<NumberFormat, NpyProblem> {
         "u2" => NumberType::Uint16,
         "u4" => NumberType::Uint32,
         "u8" => NumberType::Uint64,
+        "c8" | "c16" => return Err(NpyProblem::Complex(quoted(name))),
         _ => return Err(NpyProblem::Type(quoted(name))),
     };
     Ok(NumberFormat { number_type, byte_order: order, scale: 1.0, intercept: 0.0 })
@@ -214,6 +215,12 @@ enum NpyProblem {
         "its numbers are of type '{0}'; real ones are read: f4, f8, i1 to i8, u1 to u8; save it again as array.astype('float32')"
     )]
     Type(String),
+    /// Complex numbers.
+    #[error(
+        "its numbers are complex ('{0}'); real ones are read: turn them by the receiver's phase φ and save \
+         (array * numpy.exp(-1j * φ)).real, or save them as BES3T, whose phase is found"
+    )]
+    Complex(String),
     /// An order that is neither C nor Fortran.
     #[error("its 'fortran_order' is '{0}' where True or False is expected")]
     Order(String),

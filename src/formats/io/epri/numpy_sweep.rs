@@ -190,7 +190,8 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
 pub fn read_spectrum(path: &Path) -> Result<ReferenceSpectrum, IoError> {
     let set = Set::of_spectrum(path).ok_or_else(|| IoError::unsupported(path, NumpySweepProblem::NotOfASet("-h")))?;
     let Array { shape, values, .. } = read_array(path)?;
-    if shape[0] != 1 {
+    // (MATLAB exports one column.)
+    if !shape.contains(&1) {
         return Err(IoError::unsupported(path, NumpySweepProblem::NotOneSpectrum([shape[0], shape[1]])));
     }
     check_finite(path, "the spectrum", &values)?;

@@ -2,7 +2,10 @@
 //!
 //! The energy of the real part, Σ Re²(z e^{−iφ}) = ½ Σ|z|² + ½ Re(e^{−2iφ} Σ z²), is largest, and that of the imaginary part
 //! smallest, at φ = ½ arg Σ z². Half a turn stays open; it is taken so that the absorption, the integral of the first
-//! derivative, has a positive area: −Σ (j − middle) Re(z_j e^{−iφ}) > 0. Neither offset nor drift is signal: before these
+//! derivative, has a positive area A: Re(e^{−iφ} A) > 0, A = −Σ (j − middle) z_j over the samples on both sides of the line alike.
+//!
+//! Quadrature detection has the dispersion in the imaginary part, with the energy of the absorption: Σ z² is 0, and nothing follows
+//! from it. The area of the dispersion is 0, and φ = arg A. Neither offset nor drift is signal: before these
 //! sums a straight line through the means of the outer 5 % at either end is taken off each spectrum.
 
 use std::f64::consts::PI;
@@ -12,6 +15,9 @@ use crate::data::Phase;
 /// Part of the samples at each end whose mean the straight line goes through.
 const END: f64 = 0.05;
 
+/// Part of the energy in |Σ z²| below which the imaginary part is the dispersion.
+const QUADRATURE: f64 = 0.2;
+
 /// Sums over complex spectra.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moments {
@@ -19,23 +25,31 @@ pub struct Moments {
     square: [f64; 2],
     /// Σ |z|².
     energy: f64,
-    /// −Σ (j − middle) z_j.
+    /// −Σ (j − middle) z_j, about the middle of the energy.
     area: [f64; 2],
 }
 
 impl Moments {
     /// Adds a spectrum: real and imaginary parts in turn.
     pub fn add(&mut self, spectrum: &[f32]) {
-        let parts =
-            [0, 1].map(|part| without_line(spectrum.iter().skip(part).step_by(2).map(|&value| f64::from(value)).collect()));
-        let [re, im] = &parts;
-        let middle = 0.5 * (re.len() as f64 - 1.0);
-        for (j, (re, im)) in re.iter().zip(im).enumerate() {
+        let measured: [Vec<f64>; 2] =
+            [0, 1].map(|part| spectrum.iter().skip(part).step_by(2).map(|&value| f64::from(value)).collect());
+        let [re, im] = measured.clone().map(without_line);
+        let (mut energy, mut moment) = (0.0, 0.0);
+        for (j, (re, im)) in re.iter().zip(&im).enumerate() {
             self.square[0] += re * re - im * im;
             self.square[1] += 2.0 * re * im;
-            self.energy += re * re + im * im;
-            self.area[0] -= (j as f64 - middle) * re;
-            self.area[1] -= (j as f64 - middle) * im;
+            energy += re * re + im * im;
+            moment += j as f64 * (re * re + im * im);
+        }
+        self.energy += energy;
+        let middle = if energy > 0.0 { moment / energy } else { 0.0 };
+        // As many samples on both sides, so that even tails make no drift.
+        let reach = middle.min(re.len() as f64 - 1.0 - middle).max(0.0);
+        let (first, last) = ((middle - reach).ceil() as usize, (middle + reach).floor() as usize);
+        for (area, part) in self.area.iter_mut().zip(&measured) {
+            let about = without_line(part.get(first..=last).unwrap_or_default().to_vec());
+            *area -= about.iter().enumerate().map(|(j, value)| ((first + j) as f64 - middle) * value).sum::<f64>();
         }
     }
 
@@ -44,6 +58,9 @@ impl Moments {
         let has_signal = self.energy.is_finite() && self.energy > 0.0;
         let phi = match requested {
             Some(degrees) => degrees.to_radians(),
+            None if has_signal && self.square[0].hypot(self.square[1]) < QUADRATURE * self.energy => {
+                self.area[1].atan2(self.area[0])
+            }
             None if has_signal => {
                 let phi = 0.5 * self.square[1].atan2(self.square[0]);
                 let area = self.area[0] * phi.cos() + self.area[1] * phi.sin();
@@ -116,6 +133,21 @@ mod tests {
             assert!(phase.remainder < 1e-9, "{phase:?}");
             let phase = automatic(&spectrum(degrees, [20.0, -35.0], 0.0));
             assert!((phase.degrees - degrees).abs() < 1e-2, "{degrees} with a drift: {phase:?}");
+        }
+    }
+
+    /// A Lorentzian line off the middle of the sweep, with its dispersion.
+    #[test]
+    fn dispersion_in_the_imaginary_part_leaves_the_phase() {
+        for degrees in [-170.0, -45.0, 0.0, 89.0, 135.0f64] {
+            let (sin, cos) = degrees.to_radians().sin_cos();
+            let sample = |j: i32| {
+                let u = f64::from(j - 230) / 6.0;
+                let (line, other) = (-2.0 * u / (1.0 + u * u).powi(2), (1.0 - u * u) / (1.0 + u * u).powi(2));
+                [(line * cos - other * sin) as f32, (line * sin + other * cos) as f32]
+            };
+            let phase = automatic(&(0..512).flat_map(sample).collect::<Vec<f32>>());
+            assert!((phase.degrees - degrees).abs() < 0.5 && (phase.remainder - 0.5).abs() < 0.01, "{degrees}: {phase:?}");
         }
     }
 

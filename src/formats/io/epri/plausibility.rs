@@ -1,11 +1,14 @@
 //! Signs of a wrong image that no reader refuses: signal at the ends of projections, projections of zeros, gaps between directions, lengths
 //! in another unit, reference spectra with an offset or on other fields.
 
+use std::f64::consts::PI;
 use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::data::{Notice, Projection, ReferenceSpectrum, Sweep, SweepKind};
+use crate::data::{Direction, Notice, Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
+use crate::geometry::dot;
+use crate::scanner::epri::{Scheme, Weighting};
 use crate::statistics::median;
 
 /// Samples at each end: one of this number.
@@ -29,8 +32,18 @@ const MAX_SUM: f64 = 0.1;
 /// Lengths of projections, mm, from microscopes to limbs.
 const EXTENTS_MM: std::ops::RangeInclusive<f64> = 0.5..=250.0;
 
-/// Part of all directions that the nearest ones to one projection may be.
-const MAX_PART_OF_DIRECTIONS: f64 = 1.0 / 6.0;
+/// Largest gap between directions in a plane, and diameter of the largest circle without one on the sphere, degrees.
+const MAX_GAP_DEG: [f64; 2] = [20.0, 40.0];
+
+/// Smaller gaps are reported from this size, if they are this many times the usual distance.
+const MIN_WEDGE_DEG: f64 = 12.0;
+const WEDGE: f64 = 4.0;
+
+/// Directions nearer than this are the same.
+const SAME_DEG: f64 = 0.01;
+
+/// Places on the sphere that are tried.
+const NUM_PROBES: usize = 1000;
 
 /// Numbers of projections that a notice names.
 const MAX_NAMED: usize = 5;
@@ -121,17 +134,68 @@ pub fn extent(sweep: &Sweep) -> Option<Notice> {
     })
 }
 
-/// Warns of a direction that many others are missing next to.
+/// Warns of a gap between distinct directions, and of few of them.
 pub fn gap(sweep: &Sweep) -> Option<Notice> {
-    let largest = sweep.projections.iter().map(|projection| projection.weight).fold(0.0, f64::max);
-    let part = largest / sweep.space.whole_weight();
-    (sweep.num_gradient_sizes() < 2 && part > MAX_PART_OF_DIRECTIONS).then(|| {
+    if sweep.projections.is_empty() || sweep.num_gradient_sizes() > 1 {
+        return None;
+    }
+    let directions: Vec<Direction> = sweep.projections.iter().map(|projection| projection.direction).collect();
+    let (gaps, limit, num_across): (Gaps, f64, fn(f64) -> f64) = match sweep.space {
+        SweepSpace::Slice(_) => (Gaps::in_a_plane(&directions), MAX_GAP_DEG[0], |num| num),
+        SweepSpace::Volume => (Gaps::on_the_sphere(&directions), MAX_GAP_DEG[1], f64::sqrt),
+    };
+    let Gaps { num_distinct, largest_deg, usual_deg } = gaps;
+    let is_wedge = largest_deg > MIN_WEDGE_DEG && largest_deg > WEDGE * usual_deg;
+    (is_wedge || largest_deg > limit).then(|| {
+        // π/2 directions for each part across, in three dimensions their square.
+        let parts = (2.0 / PI * num_across(num_distinct as f64)).max(1.0);
         Notice::warning(format!(
-            "One projection counts for {:.0} % of all directions: there are few projections, or a gap between them. Shapes and values in the image \
-             are wrong",
-            100.0 * part
+            "The directions leave a gap of {largest_deg:.0}°: {num_distinct} of {} are distinct, and shapes and values in the image are wrong. \
+             Spread evenly, {num_distinct} directions resolve {parts:.0} parts across the object",
+            directions.len()
         ))
     })
+}
+
+/// Distances of directions; n and −n are the same.
+struct Gaps {
+    num_distinct: usize,
+    largest_deg: f64,
+    /// From one direction to the next, the median.
+    usual_deg: f64,
+}
+
+impl Gaps {
+    /// Of directions (cos θ, sin θ, 0).
+    fn in_a_plane(directions: &[Direction]) -> Self {
+        let mut angles: Vec<f64> = directions.iter().map(|[x, y, _]| y.atan2(*x).to_degrees().rem_euclid(180.0)).collect();
+        angles.sort_by(f64::total_cmp);
+        let next = angles.iter().skip(1).copied().chain(angles.first().map(|first| first + 180.0));
+        let gaps: Vec<f64> = angles.iter().zip(next).map(|(angle, next)| next - angle).filter(|gap| *gap > SAME_DEG).collect();
+        let largest_deg = gaps.iter().copied().fold(0.0, f64::max);
+        Self { num_distinct: gaps.len().max(1), largest_deg, usual_deg: median(gaps).unwrap_or(largest_deg) }
+    }
+
+    /// Of directions on the half sphere; a gap is the largest circle without one.
+    fn on_the_sphere(directions: &[Direction]) -> Self {
+        let step = SAME_DEG.to_radians();
+        let cell = |n: &Direction| {
+            let sign = n.iter().rev().find(|value| value.abs() > step).map_or(1.0, |value| value.signum());
+            n.map(|value| (sign * value / step).round() as i64)
+        };
+        let mut distinct: Vec<([i64; 3], Direction)> = directions.iter().map(|n| (cell(n), *n)).collect();
+        distinct.sort_by_key(|(cell, _)| *cell);
+        distinct.dedup_by_key(|(cell, _)| *cell);
+        let nearest_deg = |n: &Direction, without: Option<usize>| {
+            let others = distinct.iter().enumerate().filter(|(index, _)| Some(*index) != without);
+            others.map(|(_, (_, other))| dot(*n, *other).abs()).fold(0.0, f64::max).min(1.0).acos().to_degrees()
+        };
+        let probes = Scheme::with_at_least(NUM_PROBES).map_or(Vec::new(), |scheme| scheme.directions(Weighting::SolidAngle));
+        let radius_deg = probes.par_iter().map(|probe| nearest_deg(&probe.unit, None)).reduce(|| 0.0, f64::max);
+        let some = (0..distinct.len()).step_by(distinct.len().div_ceil(NUM_PROBES).max(1));
+        let to_next: Vec<f64> = some.map(|index| nearest_deg(&distinct[index].1, Some(index))).collect();
+        Self { num_distinct: distinct.len(), largest_deg: 2.0 * radius_deg, usual_deg: median(to_next).unwrap_or(0.0) }
+    }
 }
 
 /// Warns of a reference spectrum with an offset, or a line that is cut off: a first derivative has the sum 0.

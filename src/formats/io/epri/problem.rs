@@ -21,7 +21,10 @@ pub enum SweepProblem {
     #[error("its values are real, so there is nothing to turn by {0}°; leave the phase out (--phase)")]
     NotComplex(f64),
     /// A sample that is not finite: its number, its spectrum or table, and its value.
-    #[error("sample {0} of {1} is {2}, which nothing can be made of; repair it or leave it out")]
+    #[error(
+        "sample {} of {} is {}{}, which nothing can be made of; repair it or leave it out",
+        .0, .1, .2, if .2.is_infinite() { " in single precision (numbers beyond 3.4e38 are: scale them)" } else { "" }
+    )]
     NotFinite(usize, String, f32),
     /// Directions in a plane that is oblique to the axes.
     #[error(

@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 
 use crate::operator::{FilteredProjections, grid_about_zero};
 use crate::phantom::epri::{self, Phantom, SweepError, SweepOptions};
-use crate::recon::{FilterSettings, ProjectionFilter, equal_angles_for, resample_to_equal_angles};
+use crate::recon::{FilterSettings, ProjectionFilter, equal_angles_for};
 use crate::reproduce::prelude::*;
 use crate::scanner::epri::Scheme;
 
@@ -103,8 +103,8 @@ impl Data {
     /// Simulates, resamples and filters.
     pub fn new(plan: &Plan) -> Result<Self, ReproduceError> {
         let sweep = epri::simulate(&plan.phantom()?, &plan.sweep_options(), &Task::new())?.measured;
-        let resampled = resample_to_equal_angles(&sweep, plan.equal_angles(), &Task::new())?;
         let filter = ProjectionFilter::new(&sweep, &plan.filter()?)?;
-        Ok(Self { solid: filter.apply(&sweep.projections)?, linear: filter.apply(&resampled.projections)? })
+        let linear = filter.apply_at_equal_angles(&sweep.projections, plan.equal_angles(), &Task::new())?;
+        Ok(Self { solid: filter.apply(&sweep.projections)?, linear })
     }
 }

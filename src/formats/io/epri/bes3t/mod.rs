@@ -268,7 +268,13 @@ pub fn read_projections(path: &Path, phase: Option<f64>) -> Result<Study<Sweep>,
 /// Returns the notice on the phase of complex spectra; `what` is their name.
 pub fn phase_notice(what: &str, phase: &Phase) -> Notice {
     let text = format!("{what} are {}", phase.text());
-    if phase.remainder > LARGE_REMAINDER { Notice::warning(text) } else { Notice::info(text) }
+    // Half of it is the dispersion of quadrature detection.
+    let is_dispersion = phase.is_automatic && (phase.remainder - 0.5).abs() <= 0.1;
+    match phase.remainder > LARGE_REMAINDER && !is_dispersion {
+        true => Notice::warning(text),
+        false if is_dispersion => Notice::info(format!("{text}, as the dispersion of quadrature detection")),
+        false => Notice::info(text),
+    }
 }
 
 /// Reads a single spectrum. A complex one is turned back by its own phase, which a notice reports.

@@ -365,8 +365,9 @@ fn check(header: &Header) -> Result<(), SavedSweepProblem> {
         return Err(SavedSweepProblem::NumPoints(Excess { found: header.num_points, max: MAX_POINTS }));
     }
     positive("step_mm", header.step_mm)?;
-    if !header.centre.is_finite() {
-        return Err(SavedSweepProblem::Centre(header.centre));
+    // (False of NaN.)
+    if !(header.centre >= -0.5 && header.centre <= header.num_points as f64 - 0.5) {
+        return Err(SavedSweepProblem::Centre(header.centre, header.num_points));
     }
     if header.projections.is_some() != is_of_lists {
         return Err(SavedSweepProblem::ListOfProjections(VERSION_OF_LISTS));

@@ -18,9 +18,9 @@ pub enum SavedSweepProblem {
     /// Too few or too many samples.
     #[error("'num_points' is {} where 3 to {} are expected", .0.found, .0.max)]
     NumPoints(Excess),
-    /// A centre that is not a number.
-    #[error("'centre' is {0} where a number is expected")]
-    Centre(f64),
+    /// A centre outside of the samples, by their number.
+    #[error("'centre' is {} where a sample of t = 0 is expected, from 0 to {}", .0, .1 - 1)]
+    Centre(f64, usize),
     /// A list of projections in another version than this one.
     #[error("'projections' belongs to version {0}, and only there")]
     ListOfProjections(u32),
