@@ -15,7 +15,7 @@ use super::shared::paths::file_of;
 use crate::data::{ImageChoice, MU_PER_CM, Notice, Origin, Unit};
 use crate::geometry::Grid;
 use crate::io::formats::Content;
-use crate::io::{check_image_unit, read_images};
+use crate::io::{check_image_unit, read_images, read_volume};
 use crate::plan::{CorrectionRecord, CtError, DataRecord, DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
 use crate::recon::PlacedCt;
 
@@ -104,7 +104,7 @@ impl MuMapOptions {
             }
             return Ok(series.grid().cloned());
         }
-        self.image.grid_with(false, |size, voxel_mm| {
+        self.image.grid_with(read_volume, false, |size, voxel_mm| {
             let voxel_mm = voxel_mm.unwrap_or(default.voxel_mm);
             let length = |a: usize| default.size[a] as f64 * default.voxel_mm[a];
             let size = size.unwrap_or_else(|| [0, 1, 2].map(|a| (length(a) / voxel_mm[a] - 1e-9).ceil().max(1.0) as usize));

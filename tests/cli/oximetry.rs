@@ -68,6 +68,13 @@ fn simulated_vials_have_their_oxygen_in_the_map() {
         let median = deviations["median_torr"].as_f64().unwrap();
         assert!((0.01..3.0).contains(&median), "{found}");
     }
+    // The study has their times and the calibration.
+    let of_study: Value =
+        serde_json::from_str(&done(at, &words("oximetry a.oximetry.toml --rois rois.toml --json -o study.nii"))).unwrap();
+    assert_eq!((&of_study["misfits"], &of_study["calibration"]), (&again["misfits"], &again["calibration"]));
+    assert_eq!(of_study["regions"][0]["po2"], again["regions"][0]["po2"]);
+    let text = refused(at, 2, &words("oximetry a.oximetry.toml --calibration ox071-pbs -o study.nii"));
+    assert!(text.contains("omit it"), "{text}");
     let record: Value = serde_json::from_slice(&std::fs::read(at.join("again_pO2.nii.json")).unwrap()).unwrap();
     assert_eq!((&record["algorithm"]["name"], &record["oximetry"]["images"][0]), (&"fbp".into(), &"a_f001.sweep".into()));
     let table = done(at, &words(&format!("{sweeps} --repeats 3")));
@@ -265,4 +272,34 @@ fn implausible_maps_are_reported() {
     zero.as_mut_slice().fill(0.0);
     tomoscope::io::write_volume(&at.join("a_f002.nii"), &zero).unwrap();
     assert!(said(&images, "0.5,2,8,30", "").contains("image 2 is zero in all voxels"));
+}
+
+/// Ordinary errors of a series.
+#[test]
+fn series_that_do_not_follow_the_model_are_reported_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(at, &words("simulate vials --epri 2d:60 --points 64 --oxygen --snr 100 -o a.sweep"));
+    let sweeps = |order: [usize; 8]| order.map(|k| format!("a_f00{k}.sweep")).join(" ");
+    let fit = |inputs: &str| format!("oximetry {inputs} --delays-us {DELAYS} --calibration ox071-pbs -o map.nii");
+    let said = |inputs: &str| String::from_utf8_lossy(&tomoscope(at, &words(&fit(inputs))).stderr).into_owned();
+    let clean = said(&sweeps([1, 2, 3, 4, 5, 6, 7, 8]));
+    assert!(!clean.contains("do not follow the model"), "{clean}");
+    let exchanged = said(&sweeps([2, 1, 3, 4, 5, 6, 7, 8]));
+    assert!(exchanged.contains("do not follow the model") && exchanged.contains("at 0.4 µs"), "{exchanged}");
+    let text = refused(at, 1, &words(&fit(&sweeps([1, 2, 3, 4, 5, 5, 7, 8]))));
+    assert!(text.contains("a_f005.sweep") && text.contains("acquisition 5 of the series"), "{text}");
+    done(at, &words("simulate ball --epri 60 --points 64 -o ball.sweep"));
+    let text = refused(at, 1, &words(&fit(&sweeps([1, 2, 3, 4, 5, 6, 7, 8]).replace("a_f008", "ball"))));
+    assert!(text.contains("ball.sweep") && text.contains("a volume"), "{text}");
+    // Images of magnitude.
+    let images = (1..=8).map(|k| {
+        done(at, &words(&format!("reconstruct a_f00{k}.sweep --device cpu -o m{k}.nii")));
+        let (mut image, _) = tomoscope::io::read_volume(&at.join(format!("m{k}.nii"))).unwrap();
+        image.as_mut_slice().iter_mut().for_each(|value| *value = value.abs());
+        tomoscope::io::write_volume(&at.join(format!("m{k}.nii")), &image).unwrap();
+        format!("m{k}.nii")
+    });
+    let magnitude = said(&images.collect::<Vec<_>>().join(" "));
+    assert!(magnitude.contains("do not follow the model") && magnitude.contains("magnitude images are not"), "{magnitude}");
 }

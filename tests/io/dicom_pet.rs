@@ -353,7 +353,13 @@ fn missing_and_damaged_slices_of_a_series_are_named() {
 
 #[test]
 fn slices_of_several_meanings_are_refused() {
-    for (tag, text) in [(tags::UNITS, "GML"), (tags::PATIENT_WEIGHT, "71"), (tags::DECAY_CORRECTION, "ADMIN")] {
+    for (tag, text) in [
+        (tags::UNITS, "GML"),
+        (tags::PATIENT_WEIGHT, "71"),
+        (tags::DECAY_CORRECTION, "ADMIN"),
+        (tags::SERIES_TIME, "010203"),
+        (tags::CORRECTED_IMAGE, "DECY"),
+    ] {
         let mixed = changed("pet", |index, slice| {
             if index == 1 {
                 put(slice, tag, text);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tomoscope::data::{FieldAxis, ImageChoice, Unit, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::nifti::{FourthAxis, Spectra, read_images, read_spectra, write_series};
-use tomoscope::io::{files_read, read_volume, write_volume};
+use tomoscope::io::{files_read, read_epri_volume, read_volume, write_volume};
 
 use super::{assert_brief, assert_problem, bytes_of, folder, warns_of};
 
@@ -359,6 +359,34 @@ fn version_2_and_pairs_are_read_as_one_file_of_version_1() {
     }
 }
 
+/// What ITK's programs leave of the header of an EPRI image, and what a program leaves that keeps voxels and affine alone.
+#[test]
+fn an_epri_image_keeps_its_axes_in_other_programs() {
+    let folder = folder();
+    let path = folder.path().join("a.nii");
+    for (size, origin) in [([4, 3, 2], [-3.0, 1.0, 7.0]), ([5, 5, 1], [-4.0, -4.0, 0.0])] {
+        let grid = Grid::new(size, [2.0, 3.0, 4.0], origin).unwrap();
+        let values = (0..grid.num_voxels()).map(|i| i as f32).collect();
+        let volume = Volume::from_vec(grid, values, Unit::Arbitrary).unwrap();
+        let is_same = |(found, _): (Volume, Vec<_>)| found.grid.same_as(&volume.grid) && found.as_slice() == volume.as_slice();
+        write_volume(&path, &volume).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[328..344].fill(0);
+        fs::write(&path, &bytes).unwrap();
+        assert!(is_same(read_volume(&path).unwrap()) && is_same(read_epri_volume(&path).unwrap()));
+        bytes[148..228].fill(0);
+        fs::write(&path, &bytes).unwrap();
+        assert!(!is_same(read_volume(&path).unwrap()), "an image of a patient");
+        let read = read_epri_volume(&path).unwrap();
+        assert!(read.1.iter().any(|notice| notice.text.contains("on the axes of the gradients")), "{:?}", read.1);
+        assert!(is_same(read));
+        // Other formats have no world.
+        let other = folder.path().join("a.hv");
+        write_volume(&other, &volume).unwrap();
+        assert!(is_same(read_epri_volume(&other).unwrap()));
+    }
+}
+
 #[test]
 fn times_and_unit_are_those_of_the_file_beside_the_image() {
     let folder = folder();
@@ -389,6 +417,14 @@ fn times_and_unit_are_those_of_the_file_beside_the_image() {
     for text in ["[1, 2]", r#"{"regions": []}"#] {
         assert!(!warns_of(&read(text).2, "a.json"), "{text}");
     }
+    for text in [
+        r#"{"FrameTimesStart": [0, 30], "FrameDuration": [60, 60]}"#,
+        r#"{"FrameTimesStart": [60, 0], "FrameDuration": [60, 60]}"#,
+    ] {
+        let (times, _, notices) = read(text);
+        assert!(times == [0.0; 4] && warns_of(&notices, "overlap or go back"), "{text}: {notices:?}");
+    }
+    assert!(warns_of(&read(r#"{"Units": "kBq/mL"}"#).2, "'kBq/mL' is not known"));
     write(60.0);
     let (times, _, notices) = read(good);
     assert!(times == [10.0, 60.0, 70.0, 90.5] && warns_of(&notices, "not the step of 60 s"), "{notices:?}");

@@ -3,7 +3,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use tomoscope::data::{Direction, ReferenceSpectrum, Study, Sweep, SweepKind, Volume};
+use tomoscope::data::{Direction, GradientAxis, ReferenceSpectrum, Study, Sweep, SweepKind, SweepSpace, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::grid_about_zero;
 use tomoscope::plan::{Acquisition, AlgorithmChoice, DeviceChoice, Job, RunSettings, default_sweep_settings, prepare};
@@ -156,4 +156,32 @@ fn two_stages_of_a_turned_scan_are_as_good_as_one() {
     let correlation = correlation(&values(&one.0), &values(&two.0));
     println!("correlation {correlation}, {:?}", two.1);
     assert!(correlation >= 0.999);
+}
+
+/// The square about the measured circle, with the default filter: nothing lies outside the disc, to the corners.
+#[test]
+fn corners_of_a_slice_are_as_right_as_its_middle() {
+    let directions: Vec<(Direction, f64)> =
+        (0..120).map(|k| PI * f64::from(k) / 120.0).map(|a| ([a.cos(), a.sin(), 0.0], PI / 120.0)).collect();
+    let chord = |n: &Direction, t: f64| 2.0 * (100.0 - (t - 3.0 * n[0] + 2.0 * n[1]).powi(2)).max(0.0).sqrt();
+    let space = SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]);
+    let sweep = Sweep { space, ..pulse_sweep(&directions, 128, 0.3, chord) };
+    let grid = grid_about_zero([64, 64, 1], [0.6, 0.6, 1.0]).unwrap();
+    let (volume, _) = reconstruct(&sweep, &grid, AlgorithmChoice::FBP);
+    let (mut sums, mut nums) = ([0.0; 3], [0.0; 3]);
+    for (index, value) in volume.as_slice().iter().enumerate() {
+        let [x, y, _] = grid.mm_from_voxel([index % 64, index / 64, 0].map(|i| i as f64));
+        let part = match ((x - 3.0).hypot(y + 2.0), x.hypot(y)) {
+            (from_disc, _) if from_disc < 9.0 => 0,
+            (from_disc, from_middle) if from_disc > 11.0 && from_middle < 19.0 => 1,
+            (_, from_middle) if from_middle > 20.0 => 2,
+            _ => continue,
+        };
+        sums[part] += f64::from(*value);
+        nums[part] += 1.0;
+    }
+    let means: [f64; 3] = std::array::from_fn(|part| sums[part] / nums[part]);
+    let total = volume.sum() * 0.36 / (100.0 * PI);
+    println!("inside {:.4}, around {:.4}, in the corners {:.4}; total {total:.4}", means[0], means[1], means[2]);
+    assert!((means[0] - 1.0).abs() < 0.005 && means[1].abs() < 0.005 && means[2].abs() < 0.005 && (total - 1.0).abs() < 0.005);
 }

@@ -14,7 +14,7 @@ use crate::algebra::PendingVolume;
 use crate::coded::Problem;
 use crate::data::{Notice, RoiMask, RoiSums, Volume};
 use crate::geometry::Grid;
-use crate::measure::oximetry::OximetryError;
+use crate::measure::oximetry::{OximetryError, OxygenMaps};
 use crate::measure::{DeviationImage, deviations_of_means};
 use crate::operator::{Accumulation, OperatorError};
 use crate::plan::{Acquisition, IterationScheme, Job, ListAcquisition, Prepared, SetupError, SetupProblem, StartInfo};
@@ -297,10 +297,12 @@ impl Run {
         })
     }
 
-    /// Fits the oxygen of the images so far; of other algorithms nothing. After the last image it returns what draws of the noise need.
-    pub fn fit_oxygen(&mut self) -> Result<Option<Redraw>, Failure> {
+    /// Fits the oxygen of the images so far; of other algorithms nothing. After the last image it returns the needs of draws of the noise,
+    /// and a warning about images that do not follow the model.
+    pub fn fit_oxygen(&mut self) -> Result<(Option<Redraw>, Option<Notice>), Failure> {
         let found = self.guarded(|algorithm, task| Ok::<_, Failure>(algorithm.oxygen(task)))?;
-        let Some(OxygenResult { images, iterations, maps }) = found else { return Ok(None) };
+        let Some(OxygenResult { images, iterations, maps }) = found else { return Ok((None, None)) };
+        let doubt = maps.as_ref().ok().filter(|_| self.is_exhausted()).and_then(OxygenMaps::doubt);
         let redraw = maps.as_ref().ok().filter(|_| self.is_exhausted()).zip(self.oximetry.clone()).map(|(maps, job)| {
             let (maps, pool) = (maps.clone(), Arc::clone(&self.pool));
             Redraw { run: self.id, job, images, maps, pool }
@@ -311,7 +313,7 @@ impl Run {
         };
         let masks = self.rois.rois.masks(&self.grid);
         self.oxygen = Some(OxygenUpdate::new((self.subiteration, iterations), maps, self.rois.branch, &masks));
-        Ok(redraw)
+        Ok((redraw, doubt.map(Notice::warning)))
     }
 
     /// Returns its regions with the number of their edit.

@@ -249,9 +249,12 @@ impl Solver {
     fn fit_oxygen(&mut self) -> Result<(), Failure> {
         let Some(run) = &mut self.run else { return Ok(()) };
         let start = Instant::now();
-        let redraw = run.fit_oxygen()?;
+        let (redraw, doubt) = run.fit_oxygen()?;
         run.elapsed += start.elapsed();
         self.report_oxygen();
+        if let Some(doubt) = doubt {
+            self.send(EventKind::Notice(doubt));
+        }
         if let (Some(redraw), Some(run), Some(events)) = (redraw, &self.run, self.publisher.events()) {
             self.redrawer = Redrawer::start(redraw, run.regions(), events);
         }

@@ -124,6 +124,11 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// Returns the placement of an image that was inverted through the origin.
+    pub fn inverted(&self) -> Self {
+        Self { middle_mm: self.middle_mm.map(|mm| 0.0 - mm), ..*self }
+    }
+
     /// Returns the world position of a point of the image.
     pub fn world_mm(&self, point: Point) -> Point {
         let offset: [f64; 3] = std::array::from_fn(|a| point[a] - self.middle_mm[a]);

@@ -226,6 +226,17 @@ impl Volume {
         if outside > 0.0 { outside / total } else { 0.0 }
     }
 
+    /// Returns the image inverted through the origin: the value at a place is that of the opposite place before.
+    pub fn inverted(&self) -> Self {
+        let Grid { size, voxel_mm, origin_mm, .. } = self.grid;
+        let mut inverted = self.clone();
+        inverted.as_mut_slice().reverse();
+        // (0 − x, so that no −0 is written.)
+        inverted.grid.origin_mm =
+            std::array::from_fn(|axis| 0.0 - (origin_mm[axis] + (size[axis] as f64 - 1.0) * voxel_mm[axis]));
+        inverted
+    }
+
     /// Returns the image in another unit.
     pub fn converted(&self, scale: ValueScale) -> Self {
         let values = self.values.mapv(|value| (f64::from(value) * scale.factor) as f32);

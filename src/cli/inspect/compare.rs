@@ -7,10 +7,11 @@ use serde_json::json;
 
 use crate::cli::shared::console::out;
 use crate::cli::shared::error::CliResult;
+use crate::cli::shared::image_options::ReadImage;
 use crate::cli::shared::notices;
 use crate::cli::shared::outputs::{Files, check_same_grid};
 use crate::data::Notice;
-use crate::io::read_volume;
+use crate::io::{FileKind, nifti, read_epri_volume, read_volume};
 use crate::measure::{correlation, largest_difference, relative_difference};
 use crate::report::{Column, Columns};
 
@@ -33,7 +34,10 @@ pub struct CompareOptions {
 
 pub fn run(options: &CompareOptions) -> CliResult {
     Files::new().read([&options.a, &options.b]).check()?;
-    let (a, b) = (notices::printed(read_volume(&options.a)?), notices::printed(read_volume(&options.b)?));
+    let are_on_gradient_axes = [&options.a, &options.b]
+        .map(|path| FileKind::of(path) == Some(FileKind::NiftiImage) && nifti::is_on_gradient_axes(path).unwrap_or(false));
+    let read: ReadImage = if are_on_gradient_axes.contains(&true) { read_epri_volume } else { read_volume };
+    let (a, b) = (notices::printed(read(&options.a)?), notices::printed(read(&options.b)?));
     let names = [&options.a, &options.b].map(|path| path.display().to_string());
     check_same_grid([(&names[0], &a.grid), (&names[1], &b.grid)], "")?;
     if a.unit != b.unit {

@@ -15,7 +15,7 @@ use crate::cli::shared::printed::written;
 use crate::data::{Roi, Unit, ValueScale, Volume};
 use crate::io::formats::Content as FileContent;
 use crate::io::rois::partly_outside;
-use crate::io::{check_image_unit, read_reference, read_regions, read_volume};
+use crate::io::{check_image_unit, read_epri_volume, read_reference, read_regions};
 use crate::measure::{Content, KnownSample};
 use crate::plan::Provenance;
 use crate::report::TextTable;
@@ -110,7 +110,7 @@ pub fn run(options: &ConcentrationOptions) -> CliResult {
 }
 
 fn density(path: &Path) -> CliResult<Volume> {
-    let image = notices::printed(read_volume(path)?);
+    let image = notices::printed(read_epri_volume(path)?);
     match image.unit {
         Unit::Arbitrary | Unit::Unknown => Ok(image),
         unit => Err(CliError::arguments(format!(

@@ -9,20 +9,23 @@ use crate::cli::shared::given::Given;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{TalkOptions, count, device, not_negative, number, seed};
 use crate::cli::shared::outputs::check_same_grid;
+use crate::cli::shared::oxygen::calibration;
 use crate::cli::shared::parameter_options::{SweepParameterOptions, algorithm_for, check_parameters};
 use crate::cli::shared::paths::file_of;
 use crate::data::{Origin, OxygenCalibration, RelaxationRate, Volume};
-use crate::io::formats::Content;
-use crate::io::{before_ending, read_volume};
+use crate::io::formats::{Content, FileKind};
+use crate::io::oximetry::{self, OximetryStudy};
+use crate::io::{before_ending, read_epri_volume};
 use crate::measure::oximetry::MASK_FRACTION;
 use crate::plan::{AlgorithmChoice, DataKind, DataRecord, DeviceChoice, OximetryRecord, POSITIVITY, YES, data_kind_of};
 
 /// Options of `tomoscope oximetry`.
 #[derive(Args, Clone, Debug)]
 pub struct OximetryOptions {
-    /// Images on one grid, one for each delay or echo time, in their order ({read images}); or EPRI acquisitions ({read acquisitions}).
+    /// Images on one grid, one for each delay or echo time, in their order ({read images}); EPRI acquisitions ({read acquisitions}); or a
+    /// study (.oximetry.toml).
     ///
-    /// Acquisitions are reconstructed on the grid of the first.
+    /// Acquisitions are reconstructed on the grid of the first. A study names its acquisitions, their times and the calibration.
     #[arg(required = true)]
     pub inputs: Vec<PathBuf>,
 
@@ -32,7 +35,7 @@ pub struct OximetryOptions {
 
     /// Delays after the inversion or saturation, µs: at least 3, for R1.
     #[arg(long, value_name = "T,T,...", value_delimiter = ',', value_parser = not_negative)]
-    #[arg(required_unless_present = "echo_times_us", conflicts_with = "echo_times_us")]
+    #[arg(conflicts_with = "echo_times_us")]
     pub delays_us: Vec<f64>,
 
     /// Echo times, µs: at least 2, for R2.
@@ -40,8 +43,10 @@ pub struct OximetryOptions {
     pub echo_times_us: Vec<f64>,
 
     /// Calibration of the oxygen pressure: ox071-pbs, ox071-dmem, ox071-vitrogel (R1), eprit-llw (R2) or a file (.toml).
+    ///
+    /// Necessary, but for a study.
     #[arg(long, value_name = "NAME|FILE")]
-    pub calibration: String,
+    pub calibration: Option<String>,
 
     /// Limit of the mask, as a fraction of the largest value of the image at the longest delay or the shortest echo time.
     #[arg(long, value_name = "FRACTION", default_value_t = MASK_FRACTION, value_parser = fraction)]
@@ -101,6 +106,38 @@ fn repeats(text: &str) -> Result<usize, String> {
 }
 
 impl OximetryOptions {
+    /// Returns the options with the acquisitions and times of a study, if the input is one, and the calibration.
+    ///
+    /// # Errors
+    /// A study that does not read, times or a calibration in addition; neither times nor a study; an unknown calibration.
+    pub fn resolved(&self) -> CliResult<(Self, OxygenCalibration)> {
+        let study = match self.inputs.as_slice() {
+            [file] if FileKind::of(file) == Some(FileKind::Oximetry) => file,
+            _ => {
+                let needs =
+                    |option: &str| CliError::arguments(format!("{option} is missing; set it, or name a study (.oximetry.toml)"));
+                if self.delays_us.is_empty() && self.echo_times_us.is_empty() {
+                    return Err(needs("--delays-us or --echo-times-us"));
+                }
+                let word = self.calibration.as_ref().ok_or_else(|| needs("--calibration"))?;
+                return Ok((self.clone(), calibration(word)?));
+            }
+        };
+        if let Some(option) = self.given.first_of(["delays_us", "echo_times_us", "calibration"]) {
+            return Err(CliError::arguments(format!(
+                "{option}: the study {} has times and calibration; omit it",
+                study.display()
+            )));
+        }
+        let OximetryStudy { calibration, acquisitions, .. } = oximetry::read_file(study)?;
+        let (times, inputs): (Vec<f64>, Vec<PathBuf>) = acquisitions.into_iter().unzip();
+        let (delays_us, echo_times_us) = match calibration.rate {
+            RelaxationRate::R1 => (times, Vec::new()),
+            RelaxationRate::R2 => (Vec::new(), times),
+        };
+        Ok((Self { inputs, delays_us, echo_times_us, ..self.clone() }, calibration))
+    }
+
     /// Returns the files of rate, pressure and standard deviation.
     pub fn outputs(&self, rate: RelaxationRate) -> Vec<PathBuf> {
         ["_".to_owned() + rate.name(), "_pO2".into(), "_pO2_sd".into()]
@@ -166,7 +203,7 @@ impl OximetryOptions {
     pub fn images(&self) -> CliResult<Vec<Volume>> {
         let mut images: Vec<Volume> = Vec::new();
         for path in &self.inputs {
-            let image = notices::printed(read_volume(path)?);
+            let image = notices::printed(read_epri_volume(path)?);
             if let Some(first) = images.first() {
                 let names = [&self.inputs[0], path].map(|path| path.display().to_string());
                 check_same_grid([(&names[0], &first.grid), (&names[1], &image.grid)], "")?;

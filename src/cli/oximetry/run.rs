@@ -1,4 +1,4 @@
-//! `tomoscope oximetry IMAGE… --delays-us T,… --calibration NAME -o OUT`: relaxation rates and oxygen pressures.
+//! `tomoscope oximetry STUDY -o OUT`, or `IMAGE… --delays-us T,… --calibration NAME -o OUT`: relaxation rates and oxygen pressures.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::cli::shared::console::out;
 use crate::cli::shared::error::{CliResult, Done};
 use crate::cli::shared::notices;
 use crate::cli::shared::outputs::Files;
-use crate::cli::shared::oxygen::{calibration, file_of_calibration};
+use crate::cli::shared::oxygen::file_of_calibration;
 use crate::cli::shared::printed::{print_fits, written};
 use crate::cli::shared::progress::with_bar;
 use crate::data::{Notice, Unit, Volume};
@@ -25,15 +25,16 @@ const RESIDUALS_OF_VARIATION: &str =
     "the residuals of the fits overestimate the noise of total variation: add --repeats 20 for its standard deviation";
 
 /// Fits, writes the maps and prints the figures.
-pub fn run(options: &OximetryOptions) -> CliResult<Done> {
-    options.talk.apply();
+pub fn run(given: &OximetryOptions) -> CliResult<Done> {
+    given.talk.apply();
     let start = Start::now();
-    let calibration = calibration(&options.calibration)?;
+    let (options, calibration) = &given.resolved()?;
     let outputs = options.outputs(calibration.rate);
-    let read = options.inputs.iter().chain(&options.rois);
-    Files::new().read(read).read(&file_of_calibration(&options.calibration)).write("-o", &outputs).check()?;
+    let read = given.inputs.iter().chain(&options.inputs).chain(&options.rois);
+    let of_calibration = options.calibration.as_deref().and_then(file_of_calibration);
+    Files::new().read(read).read(&of_calibration).write("-o", &outputs).check()?;
     check_image_unit(&options.output, Unit::Torr, None)?;
-    let fitter = RateFitter::new(calibration.rate, options.times_us(&calibration)?)?;
+    let fitter = RateFitter::new(calibration.rate, options.times_us(calibration)?)?;
     fitter.check_num_images(options.inputs.len())?;
     let rois = match &options.rois {
         Some(path) => notices::printed(read_regions(path, None)?),
@@ -50,13 +51,14 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
     notices::print(&of_device);
     let mut device = platform.voxel_fits()?;
     let fraction = options.mask_fraction;
-    let mut maps = with_bar("fitting", |task| oxygen_maps(device.as_mut(), &views, &fitter, &calibration, fraction, task))??;
+    let mut maps = with_bar("fitting", |task| oxygen_maps(device.as_mut(), &views, &fitter, calibration, fraction, task))??;
+    notices::print(maps.doubt().map(Notice::warning).as_slice());
     notices::print(rois::partly_outside(&rois, &maps.po2.grid).as_slice());
     let mut regions = Regions::new(&maps.po2, &rois);
     notices::print(regions.doubt().as_slice());
     let mut po2_sd = None;
     if let (Some(acquisitions), Some(num)) = (&acquisitions, options.repeats) {
-        if let Some(mut draws) = OxygenDraws::new(acquisitions, &views, &maps, (&fitter, &calibration), options.seed)? {
+        if let Some(mut draws) = OxygenDraws::new(acquisitions, &views, &maps, (&fitter, calibration), options.seed)? {
             let mut deviation = DeviationImage::new(maps.po2.grid.num_voxels());
             for draw in 0..num {
                 let po2 = with_bar(&format!("draw {} of {num}", draw + 1), |task| draws.po2(draw, task))??;
@@ -80,12 +82,13 @@ pub fn run(options: &OximetryOptions) -> CliResult<Done> {
     }
     let record = Provenance {
         algorithm,
-        oximetry: Some(OximetryRecord { iterations, draws, ..options.record(fitter.times_us(), &calibration) }),
+        oximetry: Some(OximetryRecord { iterations, draws, ..options.record(fitter.times_us(), calibration) }),
         ..record_of(options, &maps.po2, device.device(), start)
     };
     write(&maps, &outputs, &record)?;
     if options.json {
-        let figures = json!({ "calibration": calibration, "voxels": maps.counts, "regions": regions.to_json() });
+        let figures =
+            json!({ "calibration": calibration, "voxels": maps.counts, "misfits": maps.misfits, "regions": regions.to_json() });
         out!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
         out!("{}", regions.table(calibration.text()).to_string().trim_end());

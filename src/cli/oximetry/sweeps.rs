@@ -4,7 +4,7 @@ use super::options::OximetryOptions;
 use crate::cli::shared::error::CliResult;
 use crate::cli::shared::notices;
 use crate::data::Volume;
-use crate::io::read_sweep;
+use crate::io::{check_series, read_sweep};
 use crate::plan::{AlgorithmRecord, FbpRecord, PulseAcquisitions, RunSettings, SingleImage, default_sweep_settings};
 use crate::task::Task;
 
@@ -36,6 +36,7 @@ pub fn read(options: &OximetryOptions) -> CliResult<PulseAcquisitions> {
         settings.push(RunSettings { algorithm, parameters, num_iterations, device: options.device, grid, ..default });
         sweeps.push(study.measured);
     }
+    check_series(&options.inputs, &sweeps)?;
     Ok(PulseAcquisitions { sweeps, settings })
 }
 

@@ -7,7 +7,7 @@ use crate::cli::shared::image_options::ImageOptions;
 use crate::cli::shared::notices;
 use crate::geometry::Grid;
 use crate::io::formats::Format;
-use crate::io::{SweepFollower, field_notice, follow_sweep, read_sweep_at_phase};
+use crate::io::{SweepFollower, field_notice, follow_sweep, read_epri_volume, read_sweep_at_phase};
 use crate::plan::{Acquisition, Job, default_sweep_settings, sweep_grid};
 
 /// Returns the job of the options, the file to follow, and the expected number of projections, if it is known.
@@ -42,7 +42,7 @@ pub fn job(options: &ReconstructOptions) -> CliResult<(Job, Option<SweepFollower
     }
     let (settings, num_expected) = study.measured.look(|sweep| {
         let grid = |image: &ImageOptions, _: &Grid| {
-            image.grid_with(sweep.space.is_slice(), |size, voxel_mm| Ok(sweep_grid(sweep, size, voxel_mm)?))
+            image.grid_with(read_epri_volume, sweep.space.is_slice(), |size, voxel_mm| Ok(sweep_grid(sweep, size, voxel_mm)?))
         };
         Ok::<_, CliError>((options.settings_from(default_sweep_settings(sweep)?, grid)?, sweep.num_expected))
     })?;

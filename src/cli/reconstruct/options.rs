@@ -16,7 +16,7 @@ use crate::algebra::{Host, ImageSpace};
 use crate::cli::shared::ct_options::CtArguments;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::given::Given;
-use crate::cli::shared::image_options::ImageOptions;
+use crate::cli::shared::image_options::{ImageOptions, ReadImage};
 use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{ProjectorOptions, TalkOptions, calibration, count, positive};
@@ -29,7 +29,7 @@ use crate::geometry::Grid;
 use crate::io::list_mode::ListOptions;
 use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
-use crate::io::{OutputLock, PetricFolder, before_ending, read_pair_study, read_volume};
+use crate::io::{OutputLock, PetricFolder, before_ending, read_epri_volume, read_pair_study, read_volume};
 use crate::plan::{
     AlgorithmChoice, Cache, DataKind, Job, ListSelection, ResearchSettings, RunSettings, SPECTRAL_SAMPLES, ScanFiles,
     ScanWithNeighbours, SubsetRule, TofSettings, check_basis, data_kind_of, default_list_settings, default_num_iterations,
@@ -499,15 +499,22 @@ impl ReconstructOptions {
         of_grid.into_iter().chain(of_start).collect()
     }
 
+    /// Returns the reader of images that belong to the data.
+    pub(super) fn read_image(&self) -> ReadImage {
+        let is_epri = matches!(data_kind_of(&self.input), Some(DataKind::Sweep | DataKind::Oximetry));
+        if is_epri { read_epri_volume } else { read_volume }
+    }
+
     /// Returns default settings with the requested changes; `grid` returns the requested grid, from the default one.
     pub(super) fn settings_from(
         &self,
         base: RunSettings,
         grid: impl FnOnce(&ImageOptions, &Grid) -> CliResult<Option<Grid>>,
     ) -> CliResult<RunSettings> {
-        let init = self.init.as_deref().map(read_volume).transpose()?;
+        let read = self.read_image();
+        let init = self.init.as_deref().map(read).transpose()?;
         let kappa = self.parameters.kappa().map(|path| read_volume(&path)).transpose()?;
-        let mask = self.epri.mask.as_deref().map(read_volume).transpose()?;
+        let mask = self.epri.mask.as_deref().map(read).transpose()?;
         let grid = match (grid(&self.image, &base.grid)?, &init) {
             (Some(grid), _) => grid,
             (None, Some((init, _))) => init.grid.clone(),

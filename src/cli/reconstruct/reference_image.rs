@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::shared::error::CliResult;
+use crate::cli::shared::image_options::ReadImage;
 use crate::cli::shared::notices;
 use crate::cli::shared::outputs::check_same_grid;
 use crate::data::{IterateId, Roi, RoiMask, Volume};
 use crate::geometry::Grid;
-use crate::io::read_volume;
 use crate::measure::{Convergence, PetricMasks, correlation, relative_difference};
 use crate::session::{Comparison, IterateUpdate};
 
@@ -20,12 +20,12 @@ pub struct ReferenceImage {
 }
 
 impl ReferenceImage {
-    /// Reads an image.
+    /// Reads an image with this reader.
     ///
     /// # Errors
     /// An unreadable image, or one on another grid.
-    pub fn open(path: &Path, grid: &Grid, rois: &[Roi]) -> CliResult<Self> {
-        let volume = notices::printed(read_volume(path)?);
+    pub fn open(path: &Path, read: ReadImage, grid: &Grid, rois: &[Roi]) -> CliResult<Self> {
+        let volume = notices::printed(read(path)?);
         let name = path.display().to_string();
         check_same_grid([(&name, &volume.grid), ("the reconstruction", grid)], " (take its grid with --like)")?;
         let masks: Vec<RoiMask> = rois.iter().map(|roi| roi.mask(grid)).collect();

@@ -92,8 +92,11 @@ impl JobRunner {
     ) -> CliResult<Ended> {
         let Self { session, rois, requests, uptake } = self;
         let _lock = observer.is_none().then(|| options.lock_output()).transpose()?;
-        let reference =
-            options.reference_image.as_deref().map(|path| ReferenceImage::open(path, job.grid(), rois)).transpose()?;
+        let reference = options
+            .reference_image
+            .as_deref()
+            .map(|path| ReferenceImage::open(path, options.read_image(), job.grid(), rois))
+            .transpose()?;
         let table = options.csv.as_deref().map(MeasurementWriter::create).transpose()?;
         let work = Work::new(options, &job, num_expected, rois.clone(), table, reference, uptake.of(&job)?);
         let mut work = work.observed_by(observer);

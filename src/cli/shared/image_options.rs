@@ -1,16 +1,20 @@
 //! Options about the grid of an image to reconstruct.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::error::CliResult;
 use super::notices;
 use super::options::{PerAxis, sides, sizes, voxels};
+use crate::data::{Notice, Volume};
 use crate::geometry::Grid;
-use crate::io::read_volume;
+use crate::io::{IoError, read_volume};
 use crate::plan::grid_of_voxels;
 use crate::scanner::ScanGeometry;
+
+/// Reads an image and its notices: [`read_volume`] or, for EPRI, [`read_epri_volume`](crate::io::read_epri_volume).
+pub type ReadImage = fn(&Path) -> Result<(Volume, Vec<Notice>), IoError>;
 
 /// Grid of an image. Defaults follow from the scanner: voxels as wide as the bins and half a ring spacing high, in the number
 /// that covers the field of view.
@@ -30,18 +34,19 @@ pub struct ImageOptions {
 }
 
 impl ImageOptions {
-    /// Returns the requested grid: that of the image of --like, or that of `make` for the requested size and voxel size; `None`
+    /// Returns the requested grid: that of the image of --like, which `read` reads, or that of `make` for the requested size and voxel size; `None`
     /// without options.
     ///
     /// # Errors
     /// An impossible grid, an unreadable image.
     pub fn grid_with(
         &self,
+        read: ReadImage,
         is_slice: bool,
         make: impl FnOnce(Option<[usize; 3]>, Option<[f64; 3]>) -> CliResult<Grid>,
     ) -> CliResult<Option<Grid>> {
         if let Some(path) = &self.like {
-            return Ok(Some(notices::printed(read_volume(path)?).grid));
+            return Ok(Some(notices::printed(read(path)?).grid));
         }
         match voxels(self.image, self.voxel_mm, is_slice)? {
             (None, None) => Ok(None),
@@ -54,7 +59,7 @@ impl ImageOptions {
     /// # Errors
     /// An impossible grid, an unreadable image.
     pub fn grid_about(&self, default: &Grid) -> CliResult<Option<Grid>> {
-        self.grid_with(false, |size, voxel_mm| {
+        self.grid_with(read_volume, false, |size, voxel_mm| {
             let voxel_mm = voxel_mm.unwrap_or(default.voxel_mm);
             let count = |a: usize| (default.size[a] as f64 * default.voxel_mm[a] / voxel_mm[a] - 1e-9).ceil().max(1.0) as usize;
             Ok(Grid::centred(size.unwrap_or_else(|| [0, 1, 2].map(count)), voxel_mm)?)
@@ -66,7 +71,7 @@ impl ImageOptions {
     /// # Errors
     /// An impossible grid, an unreadable image.
     pub fn grid(&self, geometry: &ScanGeometry) -> CliResult<Option<Grid>> {
-        self.grid_with(false, |size, voxel_mm| match (size, voxel_mm) {
+        self.grid_with(read_volume, false, |size, voxel_mm| match (size, voxel_mm) {
             (None, Some(voxel_mm)) => Ok(grid_of_voxels(geometry, voxel_mm)?),
             (size, voxel_mm) => {
                 let default = geometry.default_grid()?;

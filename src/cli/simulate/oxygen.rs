@@ -34,10 +34,10 @@ pub fn run(options: &SimulateOptions, phantom: &Phantom, sweep_options: &SweepOp
     };
     let path = options.oxygen.study_file(&options.output);
     oximetry::write(&path, &study, &options.oxygen.calibration_beside(&path))?;
-    written(&path, "study of pulse oximetry, for the window");
+    written(&path, "study of pulse oximetry, for tomoscope oximetry and the window");
     let option = if oxygen.calibration.rate == RelaxationRate::R1 { "--delays-us" } else { "--echo-times-us" };
     let times: Vec<String> = oxygen.times_us.iter().map(f64::to_string).collect();
-    out!("tomoscope oximetry needs {option} {} --calibration {}", times.join(","), options.oxygen.calibration);
+    out!("images of other programs need {option} {} --calibration {}", times.join(","), options.oxygen.calibration);
     let Some(mut study) = scan.sweeps.into_iter().next() else { return Ok(()) };
     study.title = format!("{}, pO2 by {}", phantom.title, oxygen.calibration.title);
     study.truth = scan.truth.map(Arc::new);

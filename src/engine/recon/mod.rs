@@ -46,6 +46,7 @@ pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, Poisso
 pub use explained::Explained;
 pub use fbp::{
     Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resampling_error,
+    sampling_of,
 };
 pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
 pub use list_model::{EventTerms, ListModel};

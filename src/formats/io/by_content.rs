@@ -9,7 +9,7 @@ use crate::io::formats::{Access, Content, FileKind, Format, unsupported_format};
 use crate::io::image_problem::ImageProblem;
 use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, DicomProblem, SeriesContext, SourceSeries};
-use crate::io::images::nifti::FourthAxis;
+use crate::io::images::nifti::{self, FourthAxis};
 use crate::io::list_mode::{EventReader, ListOptions};
 use crate::io::notice;
 use crate::io::own::rois;
@@ -109,13 +109,39 @@ pub fn read_regions(path: &Path, image: Option<&ImageSpace>) -> Result<(Vec<Roi>
 /// # Errors
 /// As [`read_images`]; several images, an oblique image.
 pub fn read_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
-    let (series, notices) = read_images(path, ImageChoice::Only)?;
+    single(path, read_images(path, ImageChoice::Only)?)
+}
+
+fn single(path: &Path, (series, notices): (ImageSeries, Vec<Notice>)) -> Result<(Volume, Vec<Notice>), IoError> {
     if series.placement.is_some() {
         return Err(IoError::unsupported(path, ImageProblem::Oblique));
     }
     let image = series.images.into_iter().next();
     let image = image.ok_or_else(|| unsupported_format(path, Content::Image, Access::Read))?;
     Ok((Arc::unwrap_or_clone(image.volume), notices))
+}
+
+/// Reads images of an EPRI acquisition, or for one, along the axes of the gradients, and their notices. A NIfTI file whose header does not
+/// name these axes, as other programs write them, is taken to be on them.
+///
+/// # Errors
+/// As [`read_images`].
+pub fn read_epri_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
+    let (mut series, mut notices) = read_images(path, choice)?;
+    if FileKind::of(path) == Some(FileKind::NiftiImage) && !nifti::is_on_gradient_axes(path)? {
+        notices.push(notice::info(path, "its affine is taken to be on the axes of the gradients, not on those of a patient"));
+        series.images.iter_mut().for_each(|image| image.volume = Arc::new(image.volume.inverted()));
+        series.placement = series.placement.map(|placement| placement.inverted());
+    }
+    Ok((series, notices))
+}
+
+/// Reads the image of a file along the axes of the gradients, and its notices.
+///
+/// # Errors
+/// As [`read_volume`].
+pub fn read_epri_volume(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
+    single(path, read_epri_images(path, ImageChoice::Only)?)
 }
 
 /// Refuses a name whose format cannot hold an image in this unit and of this scan, for those who write one after long work.

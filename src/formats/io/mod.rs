@@ -43,8 +43,9 @@ mod sweep;
 
 pub use attenuation::read_attenuation;
 pub use by_content::{
-    check_image_unit, open_list_mode, read_geometry, read_images, read_projections, read_regions, read_volume, source_series,
-    write_described_volume, write_projections, write_projections_with, write_series, write_volume,
+    check_image_unit, open_list_mode, read_epri_images, read_epri_volume, read_geometry, read_images, read_projections,
+    read_regions, read_volume, source_series, write_described_volume, write_projections, write_projections_with, write_series,
+    write_volume,
 };
 pub use bytes::{OutputLock, content_of, discard_unfinished, write_whole};
 pub use companions::{
@@ -67,7 +68,7 @@ pub use own::{
 };
 pub use petric::{BACKGROUND_REGION, PetricFolder, WHOLE_OBJECT, petric_regions};
 pub use sinograms::interfile::OwnFacts;
-pub use study::{CorrectionFiles, read_image_study, read_oximetry_study, read_pair_study, read_study};
+pub use study::{CorrectionFiles, check_series, read_image_study, read_oximetry_study, read_pair_study, read_study};
 pub use sweep::{
     ReferenceChoice, field_notice, follow_sweep, radical_spectra, read_reference, read_sweep, read_sweep_at_phase, write_sweep,
 };

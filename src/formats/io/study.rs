@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::{Counts, ImageChoice, ImageSeries, Michelogram, Origin, OxygenSeries, PairCounts, Study, Sweep, TofBackground};
+use crate::coded::coded;
+use crate::data::{
+    Counts, ImageChoice, ImageSeries, Michelogram, Origin, OxygenSeries, PairCounts, SeriesProblem, Study, Sweep, TofBackground,
+    not_of_a_series,
+};
 use crate::io::by_content::{read_images, read_measured, read_projections};
 use crate::io::error::IoError;
 use crate::io::notice;
@@ -28,8 +32,14 @@ pub struct CorrectionFiles<'a> {
 /// Rounding of a factor of 1.
 const SLACK: f32 = 0.01;
 
+/// Largest of factors that are all about 1.
+const SOME: f32 = 0.05;
+
+/// Bins of ten with counts whose factors are above 1: of relative efficiencies about five.
+const MANY_OF_TEN: u64 = 8;
+
 /// Largest factor of relative efficiencies, whose mean is 1.
-const MOST: f32 = 3.0;
+const MOST: f32 = 10.0;
 
 /// Reads measured data with the corrections of its files: ȳ = multiplicative ⊙ (A x) + additive. With `multiplicative_inverse` the
 /// file holds 1 / multiplicative; a bin with 0 there counts for nothing. With `additive_inside` the additive file holds
@@ -88,6 +98,12 @@ pub fn read_study(path: &Path, files: CorrectionFiles) -> Result<Study<Counts>, 
     Ok(Study { origin, notices, ..Study::new(title, counts) })
 }
 
+/// Returns the smallest factor above 0, and the largest.
+fn extremes(factors: &[f32]) -> (f32, f32) {
+    let above_zero = factors.iter().copied().filter(|factor| *factor > 0.0);
+    above_zero.fold((f32::INFINITY, 0.0), |(low, high), factor| (low.min(factor), high.max(factor)))
+}
+
 /// Returns a warning about factors that are the inverse of efficiency × survival, as STIR's ACF: most bins with counts would have more
 /// of them than photon pairs.
 fn implausible_factors(prompts: &Michelogram, factors: &Michelogram, is_inverse: bool) -> Option<String> {
@@ -97,8 +113,10 @@ fn implausible_factors(prompts: &Michelogram, factors: &Michelogram, is_inverse:
     };
     let with_counts = prompts.counts.iter().zip(&*factors.counts).filter(|(counts, _)| **counts > 0.0);
     let (num, above) = with_counts.fold((0, 0), |(num, above), (_, factor)| (num + 1, above + u64::from(*factor > 1.0 + SLACK)));
-    let largest = factors.counts.iter().copied().fold(0.0, f32::max);
-    (2 * above > num || largest > MOST).then(|| {
+    let (smallest, largest) = extremes(&factors.counts);
+    // Of survival × efficiency none is above 1; of relative efficiencies about half of the bins.
+    let has_none_below = smallest > 1.0 - SLACK && largest > 1.0 + SOME;
+    (MANY_OF_TEN * num < 10 * above || has_none_below || largest > MOST).then(|| {
         format!(
             "{above} of the {num} bins with counts have factors above 1 (up to {largest:.4}), more than all photon pairs: factors are \
              efficiency × survival; {advice}"
@@ -128,10 +146,32 @@ pub fn read_oximetry_study(path: &Path) -> Result<Study<OxygenSeries>, IoError> 
         notices.extend(study.notices);
         Ok((time_us, study.measured))
     };
-    let sweeps = acquisitions.into_iter().map(&mut read).collect::<Result<Vec<_>, IoError>>()?;
+    let files: Vec<PathBuf> = acquisitions.iter().map(|(_, file)| file.clone()).collect();
+    let (times_us, sweeps): (Vec<f64>, Vec<Sweep>) =
+        acquisitions.into_iter().map(&mut read).collect::<Result<Vec<_>, IoError>>()?.into_iter().unzip();
+    check_series(&files, &sweeps)?;
+    let sweeps = times_us.into_iter().zip(sweeps).collect();
     let origin = Origin::of(path);
     Ok(Study { origin, notices, ..Study::new(title, OxygenSeries::spread(sweeps, calibration)) })
 }
+
+/// Refuses acquisitions that are no series of pulse oximetry, read from these files.
+///
+/// # Errors
+/// An acquisition of another kind, space, sampling or other directions than the first, or with the data of an earlier one.
+pub fn check_series(files: &[PathBuf], sweeps: &[Sweep]) -> Result<(), IoError> {
+    match not_of_a_series(sweeps) {
+        Some((index, problem)) => Err(IoError::unsupported(&files[index], OfSeries(problem))),
+        None => Ok(()),
+    }
+}
+
+/// An acquisition that does not belong to its series.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct OfSeries(SeriesProblem);
+
+coded!(OfSeries = "io.unsupported.epri");
 
 /// Reads images of another program, named after their file.
 ///

@@ -12,7 +12,7 @@ use crate::data::{
     SeriesNames, Volume,
 };
 use crate::geometry::Grid;
-use crate::io::read_images;
+use crate::io::IoError;
 use crate::task::BackgroundTask;
 use crate::ui::rois::roi_view::SecondNumbers;
 use crate::ui::study::loader::LoadFailure;
@@ -59,14 +59,18 @@ pub struct LayerState {
     map_displays: Vec<(RunMap, Display)>,
 }
 
+/// Reads images and their notices: [`read_images`](crate::io::read_images) or, over an EPRI study,
+/// [`read_epri_images`](crate::io::read_epri_images).
+pub type ReadSeries = fn(&Path, ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError>;
+
 impl LayerState {
-    /// Starts reading the first image of a file or a series; calls `wake` at its end.
-    pub fn start(&mut self, path: &Path, wake: impl FnOnce() + Send + 'static) {
+    /// Starts reading the first image of a file or a series with this reader; calls `wake` at its end.
+    pub fn start(&mut self, path: &Path, read: ReadSeries, wake: impl FnOnce() + Send + 'static) {
         (self.shows_deviation, self.requested_deviation) = (false, None);
         self.show_no_map();
         let of = path.to_owned();
         let read = move |_: &_| {
-            let (mut series, notices) = read_images(&of, ImageChoice::Number(1))?;
+            let (mut series, notices) = read(&of, ImageChoice::Number(1))?;
             let image = series.images.drain(..).next().ok_or("the file contains no image")?;
             Ok((series, CompactVolume::new(image.volume), notices))
         };
@@ -184,8 +188,8 @@ impl LayerState {
     }
 
     /// Starts reading the second image of a session.
-    pub fn restore(&mut self, saved: SavedLayer, wake: impl FnOnce() + Send + 'static) {
-        self.start(&saved.path, wake);
+    pub fn restore(&mut self, saved: SavedLayer, read: ReadSeries, wake: impl FnOnce() + Send + 'static) {
+        self.start(&saved.path, read, wake);
         self.loading.iter_mut().for_each(|loading| loading.saved = Some(saved.clone()));
     }
 

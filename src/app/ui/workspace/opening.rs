@@ -11,11 +11,12 @@ use super::persistence::unsaved_work::PendingAction;
 use super::series_chooser::{SeriesChooser, SeriesUse};
 use super::wake::waker;
 use crate::data::Notice;
-use crate::io::FileKind;
 use crate::io::formats::Format;
+use crate::io::{FileKind, read_epri_images, read_images};
 use crate::plan::{Acquisition, ListAcquisition, ListFiles, StudyFiles};
 use crate::remote::Remote;
 use crate::session::{Control, Feed, TubeSource};
+use crate::ui::layer::state::ReadSeries;
 use crate::ui::plots::BottomTab;
 use crate::ui::study::file_check::refusal;
 use crate::ui::study::list_form::{ListForm, lacks_scanner};
@@ -94,13 +95,18 @@ impl App {
         }
     }
 
+    /// Returns the reader of the second image: along the axes of the study.
+    pub(super) fn layer_reader(&self) -> ReadSeries {
+        if self.run().forms.settings.bounds.is_sweep() { read_epri_images } else { read_images }
+    }
+
     pub(super) fn apply_series(&mut self, ctx: &Context, action: SeriesAction) {
         let Some(chooser) = self.series_chooser.take() else { return };
         let SeriesAction::Open(index) = action else { return };
         let Some(file) = chooser.file(index) else { return };
         match chooser.usage {
             SeriesUse::Study => self.open(ctx, Source::file(file)),
-            SeriesUse::SecondImage => self.layer.start(&file, waker(ctx)),
+            SeriesUse::SecondImage => self.layer.start(&file, self.layer_reader(), waker(ctx)),
         }
     }
 

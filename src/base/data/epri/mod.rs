@@ -9,7 +9,9 @@ mod sweep;
 pub use experiment::Experiment;
 pub use field_axis::FieldAxis;
 pub use line_shape::{lorentzian_derivative, voigt_derivative};
-pub use oxygen::{MILLIGAUSS_PER_RATE, OxygenCalibration, OxygenSeries, RelaxationRate, rate_of_linewidth};
+pub use oxygen::{
+    MILLIGAUSS_PER_RATE, OxygenCalibration, OxygenSeries, RelaxationRate, SeriesProblem, not_of_a_series, rate_of_linewidth,
+};
 pub use sweep::{
     Direction, GradientAxis, Phase, Projection, Radical, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata, SweepSpace,
 };

@@ -5,7 +5,7 @@
 
 use std::f64::consts::TAU;
 
-use super::sweep::Sweep;
+use super::sweep::{Projection, Sweep};
 
 /// Electron's frequency in a field, MHz/G.
 const MHZ_PER_GAUSS: f64 = 2.802;
@@ -96,6 +96,57 @@ pub struct OxygenSeries {
     pub calibration: OxygenCalibration,
 }
 
+/// Largest difference of a direction of two acquisitions of a series.
+const SAME_DIRECTION: f64 = 1e-2;
+
+/// Reason why an acquisition does not belong to the series of a first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SeriesProblem {
+    /// Pulses and spectra.
+    #[error("it is continuous-wave, or the first acquisition is")]
+    Kind,
+    /// A slice and a volume, or slices along other axes.
+    #[error("one of it and the first acquisition is a slice, the other is a volume or another slice")]
+    Space,
+    /// Another number of samples, or another extent.
+    #[error("its projections have other samples or another extent than those of the first acquisition")]
+    Sampling,
+    /// Other directions.
+    #[error("its projections have other directions, or another number, than those of the first acquisition")]
+    Directions,
+    /// The data of another time.
+    #[error("it has the data of acquisition {0} of the series: was a file named twice?")]
+    SameData(usize),
+}
+
+/// Returns the first acquisition, by its index, that does not belong to a series of pulse oximetry, with the reason.
+pub fn not_of_a_series(sweeps: &[Sweep]) -> Option<(usize, SeriesProblem)> {
+    let first = sweeps.first()?;
+    let is_other =
+        |a: &Projection, b: &Projection| (0..3).any(|axis| (a.direction[axis] - b.direction[axis]).abs() > SAME_DIRECTION);
+    let problem = |index: usize, sweep: &Sweep| {
+        let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-3 * first.step_mm * first.num_points as f64;
+        if sweep.is_continuous_wave() != first.is_continuous_wave() {
+            return Some(SeriesProblem::Kind);
+        }
+        if sweep.space != first.space {
+            return Some(SeriesProblem::Space);
+        }
+        let (extent, centre) = ([sweep.extent_mm(), first.extent_mm()], [sweep, first].map(|of| of.centre * of.step_mm));
+        if sweep.num_points != first.num_points || !is_near(extent[0], extent[1]) || !is_near(centre[0], centre[1]) {
+            return Some(SeriesProblem::Sampling);
+        }
+        let mut pairs = sweep.projections.iter().zip(&first.projections);
+        if sweep.num_complete() != first.num_complete() || pairs.any(|(a, b)| is_other(a, b)) {
+            return Some(SeriesProblem::Directions);
+        }
+        let has_same = |earlier: &Sweep| earlier.projections.iter().zip(&sweep.projections).all(|(a, b)| a.values == b.values);
+        let twin = sweeps[..index].iter().position(|earlier| sweep.num_complete() > 0 && has_same(earlier));
+        twin.map(|earlier| SeriesProblem::SameData(earlier + 1))
+    };
+    sweeps.iter().enumerate().skip(1).find_map(|(index, sweep)| Some((index, problem(index, sweep)?)))
+}
+
 impl OxygenSeries {
     /// Returns acquisitions in the order of reconstruction: first the time with the most signal, then the other end, then each time as
     /// far as possible from those before. So a few images span the recovery or decay.
@@ -131,7 +182,38 @@ impl OxygenSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{SweepKind, SweepMetadata, SweepSpace};
+    use crate::data::{GradientAxis, SweepKind, SweepMetadata, SweepSpace};
+
+    #[test]
+    fn what_is_no_acquisition_of_the_series_is_named() {
+        let projection = |angle: f64, value: f32| Projection {
+            direction: [angle.cos(), angle.sin(), 0.0],
+            weight: 1.0,
+            values: vec![value, 2.0, 3.0].into(),
+        };
+        let sweep = |value: f32| Sweep {
+            kind: SweepKind::Pulse,
+            space: SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]),
+            num_points: 3,
+            step_mm: 1.0,
+            centre: 1.0,
+            projections: vec![projection(0.0, value), projection(1.0, value)],
+            num_expected: Some(2),
+            secs_per_projection: None,
+            facts: SweepMetadata::default(),
+        };
+        let of_last = |last: Sweep| not_of_a_series(&[sweep(1.0), sweep(2.0), last]);
+        assert_eq!(of_last(sweep(3.0)), None);
+        assert_eq!(of_last(sweep(2.0)), Some((2, SeriesProblem::SameData(2))));
+        let wave = SweepKind::ContinuousWave { step_mt: 1.0, gradient_mt_per_mm: 1.0, reference: None };
+        assert_eq!(of_last(Sweep { kind: wave, ..sweep(3.0) }), Some((2, SeriesProblem::Kind)));
+        assert_eq!(of_last(Sweep { space: SweepSpace::Volume, ..sweep(3.0) }), Some((2, SeriesProblem::Space)));
+        assert_eq!(of_last(Sweep { step_mm: 1.1, ..sweep(3.0) }), Some((2, SeriesProblem::Sampling)));
+        let turned = Sweep { projections: vec![projection(0.0, 3.0), projection(1.2, 3.0)], ..sweep(3.0) };
+        assert_eq!(of_last(turned), Some((2, SeriesProblem::Directions)));
+        let short = Sweep { projections: vec![projection(0.0, 3.0)], ..sweep(3.0) };
+        assert_eq!(of_last(short), Some((2, SeriesProblem::Directions)));
+    }
 
     #[test]
     fn the_first_times_span_all() {

@@ -20,6 +20,9 @@ use crate::text::counted;
 /// Part of a header's duration by which the last event may be later.
 const TOLERANCE: u64 = 100;
 
+/// Part of a scan by which its first event may be late, and its last one early.
+const TENTH: u64 = 10;
+
 /// Fewest events whose last one is near the end of a scan.
 const MIN_EVENTS: usize = 100;
 
@@ -128,10 +131,19 @@ impl ScanTime {
             );
             return Some(Notice::warning(text));
         }
+        if num_events >= MIN_EVENTS && first - start > (end - start) / TENTH {
+            let text = format!(
+                "the first event is {} s after the start of the scan, and the last {} s: decay is corrected to that start; check the start \
+                 in the header",
+                secs(first - start),
+                secs(end - start)
+            );
+            return Some(Notice::warning(text));
+        }
         let (measured, stated) = (end - start, facts.duration_ms?);
         let use_of = match () {
             () if measured > stated + (stated / TOLERANCE).max(1000) => "the scan lasts to its last event",
-            () if num_events >= MIN_EVENTS && stated > 2 * measured => {
+            () if num_events >= MIN_EVENTS && stated > measured + (measured / TENTH).max(1000) => {
                 "the header's duration is used for decay, frames and calibration"
             }
             () => return None,
@@ -394,12 +406,15 @@ mod tests {
         };
         assert!(warning(&[1, 59_000], &late, 1000).contains("before the start of the scan in the header (100 s)"));
         assert!(warning(&[1, 62_000], &stated, 2).contains("its last event"));
+        assert!(warning(&[1000, 50_000], &stated, 100).contains("has 60 s"));
+        assert!(warning(&[50_000, 60_000], &stated, 100).contains("the first event is 50 s after the start"));
         assert!(warning(&[1, 29_000], &stated, 100).contains("has 60 s; the header's duration is used"));
         for (times_ms, facts, num_events) in [
             (&[1, 60_900][..], &stated, 1000),
-            (&[1, 31_000], &stated, 1000),
+            (&[1, 55_000], &stated, 1000),
             (&[1, 3000], &stated, 99),
             (&[100_001, 159_000], &late, 1000),
+            (&[5000, 59_000], &stated, 1000),
             (&[1, 9000], &facts(None), 1000),
             (&[], &stated, 1000),
         ] {

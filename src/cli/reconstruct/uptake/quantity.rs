@@ -104,6 +104,16 @@ impl Uptake {
         if scan.decay_reference == DecayReference::Start {
             let half_life = scan.half_life_secs.as_ref().map_or(f64::INFINITY, |fact| fact.value);
             let limits = limits.ok_or_else(|| missing("the duration of the scan", "--duration-secs"))?;
+            let num_half_lives = limits[1] / half_life;
+            if num_half_lives > plausible::MAX_HALF_LIVES {
+                let text = format!(
+                    "the data end {} s after the start of the scan, {num_half_lives:.0} half-lives of {half_life} s; expected at most {}: check \
+                     times, durations (s) and half-life in the header and the options",
+                    limits[1],
+                    plausible::MAX_HALF_LIVES
+                );
+                return Err(CliError::failed(Failure::Input, text));
+            }
             let decay = 1.0 / mean_decay(half_life, limits);
             factor = factor.map(|factor| factor * decay);
             decay_factors.push(decay);

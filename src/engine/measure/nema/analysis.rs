@@ -49,6 +49,13 @@ const MAX_CONTRAST: f64 = 1.2;
 impl NemaAnalysis {
     /// Returns a warning about a hot sphere with more contrast than its activity gives.
     pub fn doubtful_ratio(&self) -> Option<String> {
+        if let (Some(ratio), Some(_)) =
+            (self.activity_ratio.filter(|ratio| *ratio < 1.0), self.spheres.iter().find(|sphere| sphere.is_hot))
+        {
+            return Some(format!(
+                "hot spheres have more activity than the background, and the ratio is {ratio} : 1: is it its inverse?"
+            ));
+        }
         let highest = |sphere: &&SphereFigures| sphere.contrast.unwrap_or(0.0) - 3.0 * sphere.variability.unwrap_or(0.0);
         let hot = self.spheres.iter().filter(|sphere| sphere.is_hot);
         let sphere = hot.max_by(|a, b| highest(a).total_cmp(&highest(b))).filter(|sphere| highest(sphere) > MAX_CONTRAST)?;

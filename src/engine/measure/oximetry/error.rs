@@ -42,6 +42,9 @@ pub enum OximetryError {
     /// An image of zeros, by its number.
     #[error("image {0} is zero in all voxels: it was not measured; leave it and its time out")]
     ZeroImage(usize),
+    /// Equal images at two times, by their numbers.
+    #[error("images {0} and {1} are equal: was a file named twice?")]
+    SameImages(usize, usize),
     /// No voxel above the mask's limit.
     #[error("no voxel of the image at {time_us} µs is above 0, so that there is no mask")]
     EmptyMask {

@@ -3,10 +3,10 @@
 use super::super::outcomes::{FitCounts, map};
 use super::error::OximetryError;
 use super::fit::{RateFit, RateFitter};
+use super::misfit::{Misfit, doubt, misfits};
 use super::noise::local_noise;
 use super::voxels::{FitsOnThreads, VoxelFit, VoxelFits};
 use crate::data::{OxygenCalibration, Unit, Volume};
-use crate::geometry::Grid;
 use crate::task::Task;
 
 /// Usual limit of the mask, as a fraction of the largest value of the fullest image.
@@ -28,11 +28,14 @@ pub struct OxygenMaps {
     pub counts: FitCounts,
     /// Noise of the images by the residuals of all fits; `None` as for `po2_sd`.
     pub noise: Option<f64>,
+    /// Mean residual of the fits at each time; empty as for `po2_sd`.
+    pub misfits: Vec<Misfit>,
     fits: Vec<VoxelFit>,
 }
 
 impl OxygenMaps {
-    fn of(fits: Vec<VoxelFit>, grid: &Grid, fitter: &RateFitter, calibration: &OxygenCalibration) -> Self {
+    fn of(fits: Vec<VoxelFit>, images: &[&Volume], fitter: &RateFitter, calibration: &OxygenCalibration) -> Self {
+        let grid = &images[0].grid;
         let of = |unit: Unit, value: &dyn Fn(usize, &RateFit) -> f64| map(grid, &fits, unit, value);
         let counts = FitCounts::of(&fits);
         let degrees_of_freedom = fitter.degrees_of_freedom();
@@ -49,6 +52,7 @@ impl OxygenMaps {
             po2_sd,
             counts,
             noise: (num > 0).then(|| (residuals / num as f64).sqrt()),
+            misfits: misfits(images, &fits, fitter),
             fits,
         }
     }
@@ -56,6 +60,11 @@ impl OxygenMaps {
     /// Returns the maps: rate, pressure, and its standard deviation if there is one.
     pub fn all(&self) -> impl Iterator<Item = &Volume> {
         [&self.rate, &self.po2].into_iter().chain(&self.po2_sd)
+    }
+
+    /// Returns the warning about images that do not follow the model.
+    pub fn doubt(&self) -> Option<String> {
+        doubt(&self.misfits)
     }
 
     /// Returns the fitted image at a time; voxels without a rate are 0.
@@ -89,6 +98,13 @@ pub fn oxygen_maps(
     if let Some(index) = images.iter().position(is_zero) {
         return Err(OximetryError::ZeroImage(index + 1));
     }
+    let is_twin = |(index, image): (usize, &&Volume)| {
+        let earlier = images[..index].iter().position(|earlier| earlier.as_slice() == image.as_slice())?;
+        Some(OximetryError::SameImages(earlier + 1, index + 1))
+    };
+    if let Some(problem) = images.iter().enumerate().find_map(is_twin) {
+        return Err(problem);
+    }
     let fullest = images[fitter.fullest()];
     let (_, largest) = fullest.range();
     if largest <= 0.0 {
@@ -98,7 +114,7 @@ pub fn oxygen_maps(
     // (A value that is not a number is not below the mask: it is counted as such.)
     let is_masked: Vec<bool> = fullest.as_slice().iter().map(|value| f64::from(*value) < limit).collect();
     let slices: Vec<&[f32]> = images.iter().map(|image| image.as_slice()).collect();
-    Ok(OxygenMaps::of(device.fit(fitter, &slices, &is_masked, task)?, grid, fitter, calibration))
+    Ok(OxygenMaps::of(device.fit(fitter, &slices, &is_masked, task)?, images, fitter, calibration))
 }
 
 /// Returns the oxygen pressure, torr, of other images, in the voxels that have a rate in some maps.
@@ -122,6 +138,7 @@ pub(super) fn fitted_po2(
 mod tests {
     use super::*;
     use crate::data::RelaxationRate;
+    use crate::geometry::Grid;
 
     const DELAYS: [f64; 5] = [0.5, 1.5, 3.0, 8.0, 25.0];
 
@@ -173,6 +190,8 @@ mod tests {
         let mut zero = images(&[(1.0, 0.3)]);
         zero[1].as_mut_slice().fill(0.0);
         assert_eq!(of(&zero, 0.1), OximetryError::ZeroImage(2));
+        let twice = [&good[..3], &good[1..3]].concat();
+        assert_eq!(of(&twice, 0.1), OximetryError::SameImages(2, 4));
         assert_eq!(of(&images(&[(-1.0, 0.3)]), 0.1), OximetryError::EmptyMask { time_us: 25.0 });
     }
 }

@@ -18,7 +18,7 @@ use crate::plan::job::settings::RunSettings;
 use crate::plan::platform::open::{Opened, choose_slabs, join_device_names};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem};
-use crate::recon::{Algorithm, FbpSettings, ReconError, SlabAlgorithm, equal_angles_for, resampling_error, slabs};
+use crate::recon::{Algorithm, FbpSettings, ReconError, SlabAlgorithm, equal_angles_for, resampling_error, sampling_of, slabs};
 use crate::task::Task;
 
 /// Largest error of resampled projections with which two stages are as good as one.
@@ -187,10 +187,6 @@ fn systems(devices: Vec<Opened>, program: &PlaneProgram, grid: &Grid) -> Result<
         Ok((system?, slab))
     };
     devices.into_iter().zip(slabs).map(make).collect()
-}
-
-fn sampling_of(sweep: &Sweep) -> PlaneSampling {
-    PlaneSampling { num_points: sweep.num_points, step_mm: sweep.step_mm, centre: sweep.centre }
 }
 
 /// Projections of a step. Two stages are as fast as they are because an azimuth's projections come together.

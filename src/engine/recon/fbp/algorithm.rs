@@ -167,7 +167,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
     }
 
     fn append(&mut self, projections: Vec<Projection>, is_last: bool) -> Result<(), ReconError> {
-        let (first, num_points) = (self.projections.len(), self.filter.sampling().num_points);
+        let (first, num_points) = (self.projections.len(), self.filter.num_points());
         let mut numbered = projections.iter().enumerate();
         numbered.try_for_each(|(k, projection)| {
             check_projection(projection, first + k, (num_points, self.space), GradientSizes::One)

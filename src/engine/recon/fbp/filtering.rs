@@ -18,7 +18,7 @@
 //! program with the running sum copied agrees with PyEPRI to 2.5e-8, and without it they differ by 3 to 19 %, growing with the
 //! cut-off (0.05 to 0.2). In two PyEPRI also takes the ramp at the frequencies of one period and nothing at the frequency 0.
 
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::{PI, SQRT_2, TAU};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -62,6 +62,9 @@ impl FilterSettings {
 
 /// A filter made for the projections of one sweep.
 pub struct ProjectionFilter {
+    /// Samples of a projection, and of the filtered one before them.
+    num_points: usize,
+    num_before: usize,
     sampling: PlaneSampling,
     interpolation: Interpolation,
     num_passes: usize,
@@ -87,7 +90,7 @@ impl ProjectionFilter {
         if matches!(sweep.kind, SweepKind::Pulse) && settings.baseline != Baseline::None {
             return Err(SettingsProblem::Baseline.into());
         }
-        let sampling = PlaneSampling { num_points: sweep.num_points, step_mm: sweep.step_mm, centre: sweep.centre };
+        let (num_points, sampling) = (sweep.num_points, sampling_of(sweep));
         let len = match sweep.kind {
             // Room for a kernel of 2S − 1 values: nothing wraps round.
             SweepKind::Pulse => (2 * sampling.num_points.max(1)).next_power_of_two(),
@@ -130,11 +133,28 @@ impl ProjectionFilter {
             *value = if omega(k, len).abs() <= largest { *value * scale } else { Complex::default() };
         }
         let restores_level = form.space.is_slice() && sweep.kind != SweepKind::Pulse;
-        let (interpolation, baseline) = (settings.interpolation, BaselineFit::new(settings.baseline, sampling.num_points));
-        Ok(Self { sampling, interpolation, num_passes, baseline, response, restores_level, forward, inverse })
+        let (interpolation, baseline) = (settings.interpolation, BaselineFit::new(settings.baseline, num_points));
+        let num_before = (sampling.num_points - num_points) / 2;
+        Ok(Self {
+            num_points,
+            num_before,
+            sampling,
+            interpolation,
+            num_passes,
+            baseline,
+            response,
+            restores_level,
+            forward,
+            inverse,
+        })
     }
 
-    /// Where the samples of its projections lie.
+    /// Returns the number of samples of a projection.
+    pub fn num_points(&self) -> usize {
+        self.num_points
+    }
+
+    /// Returns the places of the samples of filtered projections.
     pub fn sampling(&self) -> &PlaneSampling {
         &self.sampling
     }
@@ -164,16 +184,16 @@ impl ProjectionFilter {
 
     /// Filters projections of the sweep's length, with these weights.
     pub(super) fn filtered(&self, projections: &[Projection], weight: fn(&Projection) -> f64) -> Result<Measured, OperatorError> {
-        let num_points = self.sampling.num_points;
-        if let Some(other) = projections.iter().find(|projection| projection.values.len() != num_points) {
-            return Err(OperatorError::Length { what: "a projection", expected: num_points, found: other.values.len() });
+        if let Some(other) = projections.iter().find(|projection| projection.values.len() != self.num_points) {
+            return Err(OperatorError::Length { what: "a projection", expected: self.num_points, found: other.values.len() });
         }
+        let num_points = self.sampling.num_points;
         let mut samples = vec![0.0; projections.len() * num_points];
         samples.par_chunks_mut(num_points.max(1)).zip(projections).for_each_init(
             || vec![Complex::default(); self.response.len()],
             |buffer, (row, projection)| {
                 let values = projection.values.iter().map(|&value| weight(projection) * f64::from(value));
-                row.iter_mut().zip(values).for_each(|(sample, value)| *sample = value);
+                row[self.num_before..].iter_mut().zip(values).for_each(|(sample, value)| *sample = value);
                 self.baseline.subtract(row);
                 for _ in 0..self.num_passes {
                     self.pass(row, buffer);
@@ -196,6 +216,15 @@ impl ProjectionFilter {
         self.inverse.process(buffer);
         row.iter_mut().zip(buffer.iter()).for_each(|(value, cell)| *value = cell.re);
     }
+}
+
+/// Returns the places of the samples of filtered projections: those of the projections. The ramp of a slice reaches beyond them, so that
+/// those of plane integrals continue to the corners of the square about the measured circle, √2 farther.
+pub fn sampling_of(sweep: &Sweep) -> PlaneSampling {
+    let is_ramp = sweep.space.is_slice() && sweep.kind == SweepKind::Pulse;
+    let num_more = if is_ramp { (0.5 * (SQRT_2 - 1.0) * sweep.num_points as f64).ceil() as usize } else { 0 };
+    let num_points = sweep.num_points + 2 * num_more;
+    PlaneSampling { num_points, step_mm: sweep.step_mm, centre: sweep.centre + num_more as f64 }
 }
 
 /// ω of place `k` of a transform of `len`, −π … π.

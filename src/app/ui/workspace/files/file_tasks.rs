@@ -154,7 +154,7 @@ impl App {
                 self.runs.active_mut().forms.settings.radicals.push(RadicalSource::of_file(path));
                 self.notify_all(ctx, notices);
             }
-            FileTask::OpenLayer => self.layer.start(path, waker(ctx)),
+            FileTask::OpenLayer => self.layer.start(path, self.layer_reader(), waker(ctx)),
             FileTask::ReferenceImage => self.runs.read_reference(path, waker(ctx)),
             FileTask::RecoveryStandard => self.recovery.add(io::recovery::read_file(path)?),
             FileTask::OpenTubes => self.start_tubes(ctx, TubeSource::File(path.to_owned())),

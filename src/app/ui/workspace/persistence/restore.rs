@@ -142,7 +142,10 @@ impl App {
         images.into_iter().for_each(|changes| self.study.restore_images(changes));
         match layer {
             Some(saved) if saved.is_attenuation => self.show_attenuation(Some(saved)),
-            layer => layer.into_iter().for_each(|saved| self.layer.restore(saved, waker(ctx))),
+            layer => {
+                let read = self.layer_reader();
+                layer.into_iter().for_each(|saved| self.layer.restore(saved, read, waker(ctx)));
+            }
         }
         if let Err(error) = self.lesions.restore(lesions) {
             self.notify(ctx, Notice::error(format!("not restored from the session: {error}")));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ::nifti::{Endianness, NiftiHeader};
 
-use crate::io::bytes::GzipReader;
+use crate::io::bytes::{GzipReader, regular_file_len};
 use crate::io::error::IoError;
 use crate::io::images::nifti::problem::NiftiProblem;
 
@@ -93,7 +93,9 @@ pub(super) fn is_gzip(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }
 
+/// Opens a regular file: a pipe would wait for its other end.
 fn plain(path: &Path) -> Result<BufReader<File>, IoError> {
+    regular_file_len(path)?;
     File::open(path).map(BufReader::new).map_err(IoError::open(path))
 }
 

@@ -6,7 +6,8 @@
 //! oblique image keeps its own axes and has a [`Placement`].
 //!
 //! EPRI has no patient: its world is the gradients' axes, diag(dx, dy, dz) with the origin as it is. `intent_name` marks such an
-//! image ([`GRADIENT_AXES`]); an image in a.u. without it was written with the patient's axes and is read so.
+//! image ([`GRADIENT_AXES`]), and the beginning of `descrip` ([`ON_GRADIENT_AXES`]), which ITK's programs keep; an image in a.u. without
+//! them was written with the patient's axes and is read so.
 
 mod header;
 mod problem;
@@ -57,6 +58,9 @@ const BLOCK_VALUES: usize = 1 << 16;
 
 /// Beginning of the `intent_name` of an image on the gradients' axes, before its unit.
 const GRADIENT_AXES: &str = "tomoscope ";
+
+/// Beginning of the description of an image on the gradients' axes.
+const ON_GRADIENT_AXES: &str = "gradient axes; ";
 
 /// Reads images and their notices; the fourth dimension is time.
 ///
@@ -264,7 +268,7 @@ fn orientation(
         _ => 1.0,
     };
     // Of our axes in the file's world.
-    let sign = if intent_name(header).starts_with(GRADIENT_AXES) { 1.0 } else { -1.0 };
+    let sign = if names_gradient_axes(header) { 1.0 } else { -1.0 };
     let pitch: [f64; 3] = std::array::from_fn(|axis| decimal(header.pixdim[axis + 1]).abs());
     // Rows of the world's axes right, anterior, superior; columns of the voxel axes and the translation.
     let of_quaternion = quaternion_affine(header, pitch);
@@ -344,6 +348,18 @@ fn decimal(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
+/// Returns true of an image on the axes of the gradients by its header.
+///
+/// # Errors
+/// The header does not read.
+pub fn is_on_gradient_axes(path: &Path) -> Result<bool, IoError> {
+    Ok(names_gradient_axes(&open(path)?.header))
+}
+
+fn names_gradient_axes(header: &NiftiHeader) -> bool {
+    intent_name(header).starts_with(GRADIENT_AXES) || header.descrip.starts_with(ON_GRADIENT_AXES.as_bytes())
+}
+
 fn intent_name(header: &NiftiHeader) -> Cow<'_, str> {
     let name = header.intent_name.split(|&byte| byte == 0).next();
     String::from_utf8_lossy(name.unwrap_or_default())
@@ -385,7 +401,7 @@ pub fn write_image(path: &Path, volume: &Volume, description: &str, placement: O
     if let Some(placement) = placement {
         of_space = oblique(of_space, &volume.grid, placement);
     }
-    let header = NiftiHeader { descrip: descrip(description), ..of_space };
+    let header = NiftiHeader { descrip: descrip(description, &of_space), ..of_space };
     write_values(path, &header, volume.values.view())
 }
 
@@ -450,7 +466,7 @@ pub fn write_series(path: &Path, volumes: &[Volume], axis: FourthAxis, descripti
         intent_name = [0; 16];
         intent_name[..FIELD.len()].copy_from_slice(FIELD);
     }
-    let (descrip, toffset) = (descrip(description), start as f32);
+    let (descrip, toffset) = (descrip(description, &of_space), start as f32);
     let header = NiftiHeader { descrip, pixdim, toffset, xyzt_units, intent_name, ..of_space };
     write_values(path, &header, values.view())
 }
@@ -483,7 +499,9 @@ fn write_values<D: Dimension + RemoveAxis>(
 }
 
 /// Returns the header's field of 80 bytes, ended by a zero: whole words in ASCII; other characters become question marks.
-fn descrip(description: &str) -> Vec<u8> {
+fn descrip(description: &str, header: &NiftiHeader) -> Vec<u8> {
+    let axes = if names_gradient_axes(header) { ON_GRADIENT_AXES } else { "" };
+    let description = &format!("{axes}{description}");
     let plain = |c: char| if matches!(c, ' '..='~') { c as u8 } else { b'?' };
     let mut field: Vec<u8> = whole_words(description, DESCRIP_BYTES - 1).chars().map(plain).collect();
     field.resize(DESCRIP_BYTES, 0);

@@ -62,14 +62,21 @@ pub(super) fn read(path: &Path, num_images: usize, step_secs: f64, notices: &mut
     });
     let Keys { frame_times_start: starts, frame_duration: durations, units } = keys;
     let times: Vec<[f64; 2]> = starts.iter().zip(&durations).map(|(start, duration)| [*start, *duration]).collect();
-    let are_usable = times.iter().flatten().all(|time| time.is_finite()) && durations.iter().all(|duration| *duration >= 0.0);
+    let follow = times.windows(2).all(|pair| pair[1][0] >= pair[0][0] + pair[0][1] * (1.0 - TOLERANCE));
+    let are_usable =
+        follow && times.iter().flatten().all(|time| time.is_finite()) && durations.iter().all(|duration| *duration >= 0.0);
     let unit = units.as_deref().and_then(|label| Unit::of_label(label.trim()));
+    if let (Some(label), None) = (&units, unit) {
+        notices
+            .push(notice::warning(&file, format!("its unit '{label}' is not known: the values have the unit of the image file")));
+    }
     if starts.is_empty() && durations.is_empty() {
         return Sidecar { times: None, unit };
     }
     if [starts.len(), durations.len()] != [num_images; 2] || !are_usable {
         let [starts, durations] = [starts.len(), durations.len()];
-        let text = format!("its times are not used: {starts} starts and {durations} durations for {num_images} images");
+        let order = if follow { "" } else { ", which overlap or go back" };
+        let text = format!("its times are not used: {starts} starts and {durations} durations for {num_images} images{order}");
         notices.push(notice::warning(&file, text));
         return Sidecar { times: None, unit };
     }

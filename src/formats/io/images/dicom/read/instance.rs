@@ -48,7 +48,16 @@ pub struct Plane {
 }
 
 /// Attributes that give the values of a series their meaning: its files have the same.
-const ALIKE: [Tag; 4] = [tags::UNITS, tags::SUV_TYPE, tags::DECAY_CORRECTION, tags::PATIENT_WEIGHT];
+const ALIKE: [Tag; 6] =
+    [tags::UNITS, tags::SUV_TYPE, tags::DECAY_CORRECTION, tags::PATIENT_WEIGHT, tags::SERIES_TIME, tags::CORRECTED_IMAGE];
+
+/// The same of the tracer.
+const ALIKE_OF_TRACER: [Tag; 4] = [
+    tags::RADIONUCLIDE_TOTAL_DOSE,
+    tags::RADIONUCLIDE_HALF_LIFE,
+    tags::RADIOPHARMACEUTICAL_START_TIME,
+    tags::RADIOPHARMACEUTICAL_START_DATE_TIME,
+];
 
 /// A DICOM file of an image.
 pub struct Instance {
@@ -66,7 +75,7 @@ pub struct Instance {
     pub names: SeriesNames,
     /// False for a data set that begins the file.
     pub has_preamble: bool,
-    /// Values of the attributes [`ALIKE`].
+    /// Values of the attributes [`ALIKE`] and [`ALIKE_OF_TRACER`], of PET.
     alike: Vec<Option<String>>,
     /// Its planes, one for each frame.
     pub planes: Vec<Plane>,
@@ -96,6 +105,15 @@ impl Instance {
         let pixels = checked.pixels.as_ref().ok_or_else(|| DicomProblem::NoImage(class_name(&uid)))?;
         let layout = layout(&attributes, pixels)?;
         check_size(pixels, &layout)?;
+        let tracer = attributes.first_of(tags::RADIOPHARMACEUTICAL_INFORMATION_SEQUENCE);
+        let of_tracer = |tag| tracer.as_ref().and_then(|tracer| tracer.text(tag));
+        let alike = match modality {
+            Modality::Pet => {
+                let of_series = ALIKE.iter().map(|tag| Some(attributes.texts(*tag).join("\\")));
+                of_series.chain(ALIKE_OF_TRACER.map(of_tracer)).collect()
+            }
+            _ => Vec::new(),
+        };
         let planes = (0..layout.num_frames).map(|frame| plane(object, file, frame)).collect::<Result<_, _>>()?;
         Ok(Self {
             path: path.to_owned(),
@@ -105,7 +123,7 @@ impl Instance {
             modality,
             names: names(&attributes),
             has_preamble: checked.has_preamble,
-            alike: ALIKE.iter().map(|tag| attributes.text(*tag)).collect(),
+            alike,
             planes,
         })
     }
@@ -215,6 +233,6 @@ pub fn difference(a: &Instance, b: &Instance) -> Option<DicomProblem> {
         (a.names.frame_of_reference != b.names.frame_of_reference, tags::FRAME_OF_REFERENCE_UID),
         (a.modality != b.modality, tags::MODALITY),
     ];
-    let values = a.alike.iter().zip(&b.alike).map(|(a, b)| a != b).zip(ALIKE);
+    let values = a.alike.iter().zip(&b.alike).map(|(a, b)| a != b).zip(ALIKE.into_iter().chain(ALIKE_OF_TRACER));
     differs.into_iter().chain(values).find(|(differ, _)| *differ).map(|(_, tag)| DicomProblem::Mixed(name(tag)))
 }
