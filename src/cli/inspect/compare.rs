@@ -11,7 +11,7 @@ use crate::cli::shared::image_options::ReadImage;
 use crate::cli::shared::notices;
 use crate::cli::shared::outputs::{Files, check_same_grid};
 use crate::data::Notice;
-use crate::io::{FileKind, nifti, read_epri_volume, read_volume};
+use crate::io::{is_on_gradient_axes, read_epri_volume, read_volume};
 use crate::measure::{correlation, largest_difference, relative_difference};
 use crate::report::{Column, Columns};
 
@@ -34,9 +34,8 @@ pub struct CompareOptions {
 
 pub fn run(options: &CompareOptions) -> CliResult {
     Files::new().read([&options.a, &options.b]).check()?;
-    let are_on_gradient_axes = [&options.a, &options.b]
-        .map(|path| FileKind::of(path) == Some(FileKind::NiftiImage) && nifti::is_on_gradient_axes(path).unwrap_or(false));
-    let read: ReadImage = if are_on_gradient_axes.contains(&true) { read_epri_volume } else { read_volume };
+    let are_on_gradient_axes = [is_on_gradient_axes(&options.a)?, is_on_gradient_axes(&options.b)?];
+    let read: ReadImage = if are_on_gradient_axes.contains(&Some(true)) { read_epri_volume } else { read_volume };
     let (a, b) = (notices::printed(read(&options.a)?), notices::printed(read(&options.b)?));
     let names = [&options.a, &options.b].map(|path| path.display().to_string());
     check_same_grid([(&names[0], &a.grid), (&names[1], &b.grid)], "")?;

@@ -9,7 +9,7 @@ use crate::io::formats::{Access, Content, FileKind, Format, unsupported_format};
 use crate::io::image_problem::ImageProblem;
 use crate::io::images::description::ImageDescription;
 use crate::io::images::dicom::{self, DicomProblem, SeriesContext, SourceSeries};
-use crate::io::images::nifti::{self, FourthAxis};
+use crate::io::images::nifti::FourthAxis;
 use crate::io::list_mode::{EventReader, ListOptions};
 use crate::io::notice;
 use crate::io::own::rois;
@@ -128,12 +128,20 @@ fn single(path: &Path, (series, notices): (ImageSeries, Vec<Notice>)) -> Result<
 /// As [`read_images`].
 pub fn read_epri_images(path: &Path, choice: ImageChoice) -> Result<(ImageSeries, Vec<Notice>), IoError> {
     let (mut series, mut notices) = read_images(path, choice)?;
-    if FileKind::of(path) == Some(FileKind::NiftiImage) && !nifti::is_on_gradient_axes(path)? {
+    if is_on_gradient_axes(path)? == Some(false) {
         notices.push(notice::info(path, "its affine is taken to be on the axes of the gradients, not on those of a patient"));
         series.images.iter_mut().for_each(|image| image.volume = Arc::new(image.volume.inverted()));
         series.placement = series.placement.map(|placement| placement.inverted());
     }
     Ok((series, notices))
+}
+
+/// Returns whether the header of an image names the axes of the gradients; `None` of a format whose images have no world.
+///
+/// # Errors
+/// The header does not read.
+pub fn is_on_gradient_axes(path: &Path) -> Result<Option<bool>, IoError> {
+    Format::of(path).and_then(|format| format.on_gradient_axes).map(|is_on| is_on(path)).transpose()
 }
 
 /// Reads the image of a file along the axes of the gradients, and its notices.

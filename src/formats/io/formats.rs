@@ -51,9 +51,14 @@ pub struct Format {
     pub has_directions: bool,
     /// True if images have a patient.
     pub has_patient: bool,
+    /// Returns true of an image on the axes of the gradients, if images have a world; else they are on those of a patient.
+    pub(super) on_gradient_axes: Option<OfHeader>,
     /// Check of an image's unit and facts before long work, if the format needs some.
     pub(super) facts: Option<CheckFacts>,
 }
+
+/// Question about the header of a file.
+type OfHeader = fn(&Path) -> Result<bool, IoError>;
 
 /// Kind of a file, by the ending of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,6 +247,7 @@ pub static FORMATS: [Format; 24] = [
         series: Some(nifti::write_series),
         named_data: Some(nifti::other_files),
         has_directions: true,
+        on_gradient_axes: Some(nifti::is_on_gradient_axes),
         ..Format::new(FileKind::NiftiImage, Content::Image, "NIfTI", &[".nii", ".nii.gz"], nifti::ENDINGS)
     },
     Format {
@@ -305,6 +311,7 @@ impl Format {
             series: None,
             has_directions: false,
             has_patient: false,
+            on_gradient_axes: None,
             facts: None,
         }
     }

@@ -43,9 +43,9 @@ mod sweep;
 
 pub use attenuation::read_attenuation;
 pub use by_content::{
-    check_image_unit, open_list_mode, read_epri_images, read_epri_volume, read_geometry, read_images, read_projections,
-    read_regions, read_volume, source_series, write_described_volume, write_projections, write_projections_with, write_series,
-    write_volume,
+    check_image_unit, is_on_gradient_axes, open_list_mode, read_epri_images, read_epri_volume, read_geometry, read_images,
+    read_projections, read_regions, read_volume, source_series, write_described_volume, write_projections,
+    write_projections_with, write_series, write_volume,
 };
 pub use bytes::{OutputLock, content_of, discard_unfinished, write_whole};
 pub use companions::{

@@ -218,6 +218,15 @@ impl ProjectionFilter {
     }
 }
 
+/// Returns the error of resampling the filtered projections of a sweep to other directions, relative to their size: at most
+/// [`Measured::error`].
+///
+/// # Errors
+/// As [`ProjectionFilter::new`]; fewer projections than a new one is interpolated between, stopped.
+pub fn resampling_error(sweep: &Sweep, settings: &FilterSettings, task: &Task) -> Result<f64, ReconError> {
+    ProjectionFilter::new(sweep, settings)?.filtered(&sweep.projections, |_| 1.0)?.error(task)
+}
+
 /// Returns the places of the samples of filtered projections: those of the projections. The ramp of a slice reaches beyond them, so that
 /// those of plane integrals continue to the corners of the square about the measured circle, √2 farther.
 pub fn sampling_of(sweep: &Sweep) -> PlaneSampling {

@@ -11,5 +11,5 @@ pub use algorithm::{Fbp, FbpSettings};
 pub use baseline::Baseline;
 pub use check::{GradientSizes, check_projection, check_sweep};
 pub use filter::Filter;
-pub use filtering::{FilterSettings, ProjectionFilter, sampling_of};
-pub use resample::{equal_angles_for, resampling_error};
+pub use filtering::{FilterSettings, ProjectionFilter, resampling_error, sampling_of};
+pub use resample::equal_angles_for;

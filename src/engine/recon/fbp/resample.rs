@@ -13,8 +13,7 @@
 
 use rayon::prelude::*;
 
-use super::filtering::{FilterSettings, ProjectionFilter};
-use crate::data::{Direction, Sweep};
+use crate::data::Direction;
 use crate::geometry::dot;
 use crate::operator::{OperatorError, PlaneSampling};
 use crate::recon::{DataProblem, ReconError};
@@ -62,6 +61,26 @@ impl Measured {
         Ok((directions.iter().map(|direction| direction.unit).collect(), rows.concat()))
     }
 
+    /// Returns the error of projections that are interpolated between the others, relative to their size: of some, spread over the
+    /// acquisition. It is an upper bound of the error of resampling, whose directions are nearer to measured ones.
+    ///
+    /// # Errors
+    /// Fewer projections than a plane is fitted through, stopped.
+    pub fn error(&self, task: &Task) -> Result<f64, ReconError> {
+        self.check()?;
+        let num = self.directions.len();
+        let tried: Vec<usize> = (0..NUM_TRIED.min(num)).map(|k| k * num / NUM_TRIED.min(num)).collect();
+        let sums = tried.par_iter().map(|&index| {
+            task.check()?;
+            let found = self.along(&self.directions[index], Some(index));
+            let of = |(found, own): (&f64, &f64)| [(found - own).powi(2), own.powi(2)];
+            Ok::<_, Stopped>(found.iter().zip(self.row(index)).map(of).fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d]))
+        });
+        let sums = sums.collect::<Result<Vec<_>, _>>().map_err(OperatorError::from)?;
+        let [of_error, of_all] = sums.into_iter().fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d]);
+        Ok(if of_all > 0.0 { (of_error / of_all).sqrt() } else { 0.0 })
+    }
+
     fn check(&self) -> Result<(), ReconError> {
         let (found, needed) = (self.directions.len(), NUM_NEIGHBOURS);
         if found < needed { Err(DataProblem::FewProjections { found, needed }.into()) } else { Ok(()) }
@@ -91,27 +110,6 @@ impl Measured {
         let num_points = self.sampling.num_points;
         &self.samples[index * num_points..(index + 1) * num_points]
     }
-}
-
-/// Returns the error of filtered projections that are interpolated between the others, relative to their size: of some, spread over the
-/// acquisition. It is an upper bound of the error of resampling, whose directions are nearer to measured ones.
-///
-/// # Errors
-/// As [`ProjectionFilter::new`]; fewer projections than a plane is fitted through, stopped.
-pub fn resampling_error(sweep: &Sweep, settings: &FilterSettings, task: &Task) -> Result<f64, ReconError> {
-    let measured = ProjectionFilter::new(sweep, settings)?.filtered(&sweep.projections, |_| 1.0)?;
-    measured.check()?;
-    let num = measured.directions.len();
-    let tried: Vec<usize> = (0..NUM_TRIED.min(num)).map(|k| k * num / NUM_TRIED.min(num)).collect();
-    let sums = tried.par_iter().map(|&index| {
-        task.check()?;
-        let found = measured.along(&measured.directions[index], Some(index));
-        let of = |(found, own): (&f64, &f64)| [(found - own).powi(2), own.powi(2)];
-        Ok::<_, Stopped>(found.iter().zip(measured.row(index)).map(of).fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d]))
-    });
-    let sums = sums.collect::<Result<Vec<_>, _>>().map_err(OperatorError::from)?;
-    let [of_error, of_all] = sums.into_iter().fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d]);
-    Ok(if of_all > 0.0 { (of_error / of_all).sqrt() } else { 0.0 })
 }
 
 /// Returns the value at a position between samples, by the cubic through the four next to it; zero outside.
