@@ -70,7 +70,7 @@ fn frames_are_those_that_are_reconstructed_one_by_one() {
     let record: Value = serde_json::from_str(&fs::read_to_string(at.join("dynamic.nii.json")).unwrap()).unwrap();
     assert_eq!(record["data"]["frame"], limits(0.0, 9.0));
     // Each is read out of the whole.
-    assert!(run(at, "info dynamic.nii").contains("3, one every 3 s from 0 s"));
+    assert!(run(at, "info dynamic.nii").contains("3, the first from 0 to 3 s"));
     run(at, "convert dynamic.nii second.nii --frame 2");
     assert!(values(at, "second.nii") == values(at, "dynamic_f002.nii"));
     let record: Value = serde_json::from_str(&fs::read_to_string(at.join("second.nii.json")).unwrap()).unwrap();

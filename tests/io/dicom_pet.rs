@@ -342,6 +342,15 @@ fn missing_and_damaged_slices_of_a_series_are_named() {
     std::fs::remove_file(numbered.path().join((num_slices - 1).to_string())).unwrap();
     let found = notices(numbered.path());
     assert!(found.iter().any(|text| text.contains("NumberOfSlices (0054,0081)") && text.contains("are missing")), "{found:?}");
+    let few = changed("pet", |_, slice| put(slice, tags::NUMBER_OF_SLICES, "1"));
+    assert!(notices(few.path()).iter().any(|text| text.contains("where NumberOfSlices (0054,0081) is 1")));
+    // A slice of zeros, as a damaged disk has it.
+    let zeros = changed("pet", |_, _| ());
+    let last = zeros.path().join((num_slices - 1).to_string());
+    std::fs::write(&last, vec![0; std::fs::metadata(&last).unwrap().len() as usize]).unwrap();
+    std::fs::write(zeros.path().join("notes.txt"), "text").unwrap();
+    let found = notices(zeros.path());
+    assert!(found.iter().any(|text| text.contains("1 file not read") && text.contains(last.to_str().unwrap())), "{found:?}");
     // A copy that broke off.
     let cut = changed("pet", |_, _| ());
     let last = cut.path().join((num_slices - 1).to_string());
@@ -383,6 +392,14 @@ fn padding_is_no_activity() {
     let (series, found_notices) = read_images(padded.path(), ImageChoice::Only).unwrap();
     let expected = values.iter().map(|before| if *before == value { 0.0 } else { *before });
     assert!(series.images[0].volume.as_slice().iter().copied().eq(expected));
+    // A range of padding.
+    let highest = values.iter().copied().fold(0.0, f32::max);
+    let all = changed("pet", |_, slice| {
+        put(slice, tags::RESCALE_SLOPE, "0.5");
+        put(slice, tags::PIXEL_PADDING_VALUE, &(2.0 * highest).to_string());
+        put(slice, tags::PIXEL_PADDING_RANGE_LIMIT, "1");
+    });
+    assert!(read(all.path()).images[0].volume.as_slice().iter().all(|value| *value <= 0.0));
     let num = values.iter().filter(|before| **before == value).count();
     let text = format!("{num} voxel");
     assert!(
@@ -400,7 +417,9 @@ fn files_without_preamble_are_read_and_counted() {
         let path = entry.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         let of_group = u32::from_le_bytes(bytes[140..144].try_into().unwrap()) as usize;
-        std::fs::write(&path, &bytes[144 + of_group..]).unwrap();
+        // The first has its meta information.
+        let begin = if path.ends_with("0") { 132 } else { 144 + of_group };
+        std::fs::write(&path, &bytes[begin..]).unwrap();
     }
     let (series, found) = read_images(bare.path(), ImageChoice::Only).unwrap();
     assert_same_values(&series.images[0].volume, &source.images[0].volume);

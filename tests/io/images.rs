@@ -128,7 +128,7 @@ fn what_is_not_an_image_is_refused() {
     let folder = folder();
     let data = bytes_of(numbers(), "float 4", false);
     let plain = header("float 4", false, "");
-    let cases: [(&str, &str, &str); 11] = [
+    let cases: [(&str, &str, &str); 16] = [
         ("dimensions := 3", "dimensions := 4", "io.unsupported.interfile image.hv ProjectionData"),
         ("[1] := x", "[1] := z", "io.invalid-value image.hv matrix axis label [1]=z"),
         ("size [2] := 3", "size [2] := {3,3}", "io.invalid-value image.hv matrix size [2]={3,3}"),
@@ -144,6 +144,19 @@ fn what_is_not_an_image_is_refused() {
             "data rescale slope := 2\nrescale slope := 3\npatient rot",
             "io.unsupported.interfile image.hv DifferentFactors",
         ),
+        (
+            "patient rot",
+            "quantification units [1] := 0.5\nimage scaling factor := 2\npatient rot",
+            "io.unsupported.interfile image.hv DifferentFactors",
+        ),
+        ("patient rot", "rescale slope := 0\npatient rot", "io.invalid-value image.hv image scaling factor=0"),
+        ("patient rot", "rescale slope := 0,5\npatient rot", "io.invalid-value image.hv rescale slope=0,5"),
+        (
+            "patient rot",
+            "image data byte order := BIGENDIAN\npatient rot",
+            "io.invalid-value image.hv image data byte order=bigendian",
+        ),
+        ("patient rot", "slice orientation := Coronal\npatient rot", "io.unsupported.interfile image.hv SliceOrientation"),
     ];
     for (from, to, expected) in cases {
         let text =
@@ -159,6 +172,15 @@ fn what_is_not_an_image_is_refused() {
     let (_, notices) = read_volume(&put(folder.path(), &text, &data)).unwrap();
     let misspelt = "1 key is not understood: 'patient rotations' (did you mean 'patient rotation'?)";
     assert!(warns_of(&notices, misspelt), "{notices:?}");
+    for (lines, warning) in [
+        ("rescale slope := 2\nrescale slope := 3", "the lines 'rescale slope := 2' and 'rescale slope := 3' contradict"),
+        ("calibration factor := 1.7", "not multiplied by its 'calibration factor', 1.7"),
+        ("total number of images := 7", "'total number of images' is 7, but 2 slices are read"),
+    ] {
+        let text = plain.replace("patient rot", &format!("{lines}\npatient rot"));
+        let (_, notices) = read_volume(&put(folder.path(), &text, &data)).unwrap();
+        assert!(notices.len() == 1 && warns_of(&notices, warning), "{lines}: {notices:?}");
+    }
     let error = read_volume(&folder.path().join("image.png")).unwrap_err();
     assert_brief(&error, "io.unknown-ending image.png");
 }

@@ -456,6 +456,10 @@ fn a_misspelt_key_is_named_with_the_known_one() {
     assert!(understood(&notices).is_some_and(|text| text.ends_with(one)), "{notices:?}");
     let (_, notices) = read(&named.replace("patient rotation", "pateint rotation")).unwrap();
     assert!(understood(&notices).is_some_and(|text| text.contains("2 keys are not") && text.contains("'patient rotation'?")));
+    // Times in another unit are not read.
+    let times = "image duration (min)[1] := 10\nimage relative start time (min)[1] := 3\n!END OF";
+    let (_, notices) = read(&header(&PLAIN).replace("!END OF", times)).unwrap();
+    assert!(understood(&notices).is_some_and(|text| text.contains("'image relative start time (sec)'?")), "{notices:?}");
     // A required key: the refusal names the line.
     let refused = read(&header(&PLAIN).replace("number of rings", "!Number of rngs")).unwrap_err();
     assert_brief(&refused, "io.missing-key scan.hs number of rings");

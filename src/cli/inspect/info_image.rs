@@ -25,7 +25,8 @@ fn described(path: &Path, (series, notices): (ImageSeries, Vec<Notice>)) -> CliR
     if series.num_images > 1 {
         lines.push(("total and range", "of the first image".to_owned()));
         let first = &series.images[0];
-        facts["frames"] = json!({"num": series.num_images, "start_secs": first.start_secs, "step_secs": first.duration_secs});
+        facts["frames"] =
+            json!({"num": series.num_images, "start_secs": first.start_secs, "first_duration_secs": first.duration_secs});
     }
     if !series.names.series_uid.is_empty() {
         facts["series"] = json!({"modality": series.modality.name(), "names": series.names, "placement": series.placement});
@@ -67,8 +68,11 @@ fn series_lines(series: &ImageSeries) -> Lines {
     let modality = if series.names.series_uid.is_empty() { "" } else { series.modality.name() };
     let mut lines = name_lines(modality, &series.names);
     if let Some(first) = series.images.first().filter(|_| series.num_images > 1) {
-        let text =
-            format!("{}, one every {} s from {} s", series.num_images, decimal(first.duration_secs), decimal(first.start_secs));
+        let [start, end] = [first.start_secs, first.start_secs + first.duration_secs].map(decimal);
+        let text = match first.duration_secs > 0.0 {
+            true => format!("{}, the first from {start} to {end} s", series.num_images),
+            false => format!("{}, times unknown", series.num_images),
+        };
         lines.push(("images", text));
     }
     if let Some(placement) = &series.placement {

@@ -165,13 +165,13 @@ impl Michelogram {
         self
     }
 
-    /// Replaces each bin's value by its inverse, 0 by 0, and returns the number of these.
+    /// Replaces each bin's value by its inverse, 0 (or nearly) by 0, and returns the number of these.
     pub fn invert(&mut self) -> usize {
         let counts: &mut Vec<f32> = Arc::make_mut(&mut self.counts);
         let is_zero = |value: &mut f32| {
-            let is_zero = *value == 0.0;
-            *value = if is_zero { 0.0 } else { value.recip() };
-            is_zero
+            let inverse = value.recip();
+            *value = if inverse.is_infinite() { 0.0 } else { inverse };
+            inverse.is_infinite()
         };
         counts.iter_mut().map(is_zero).filter(|is_zero| *is_zero).count()
     }

@@ -29,6 +29,9 @@ const LIST: &str = "list-mode file";
 /// Source of a fact in the header of sinograms.
 const SINOGRAMS: &str = "sinogram header";
 
+/// Largest relative difference of an option from the header that is the same number.
+const OPTION_TOLERANCE: f64 = 0.01;
+
 /// Calibration and scan of the images of a command.
 pub struct Uptake {
     calibration: Option<f64>,
@@ -74,7 +77,8 @@ impl Uptake {
         let Quantity { scale, pet, .. } = all.of(job)?;
         let unit = scale.map_or(job.iteration_scheme().unit, |scale| scale.unit);
         check_image_unit(&options.output, unit, pet.as_ref())?;
-        let (facts, _) = header_facts(job);
+        let (facts, header) = header_facts(job);
+        notices::print(&overridden(uptake, &facts, header));
         if let (true, Some(secs)) = (has_facts, facts.start_secs.filter(|secs| *secs > 0.0)) {
             let text = format!(
                 "the data begin {secs} s after the start of the scan ('image relative start time (sec)' of their header)"
@@ -149,11 +153,29 @@ fn no_suv(problem: NoSuv) -> CliError {
 
 /// Returns the share of the scan's time that the image of a job is of.
 fn share_of_scan(job: &Job) -> CliResult<f64> {
-    job.share_of_scan().filter(|share| *share > 0.0).ok_or_else(|| {
+    let share = job.share_of_scan().ok_or_else(|| {
         let text =
             "--calibration is for the whole scan, whose duration is unknown: reconstruct it without --frame, --frames, --follow";
         CliError::arguments(text)
-    })
+    })?;
+    if share > 0.0 { Ok(share) } else { Err(CliError::arguments("the frame lies outside the scan, so that it has no activity")) }
+}
+
+/// Returns warnings about numbers of options that differ from those of the header.
+fn overridden(uptake: &UptakeOptions, facts: &ScanFacts, header: &str) -> Vec<Notice> {
+    let ScanFacts { exam, duration_secs, .. } = facts;
+    let both = [
+        ("--duration-secs", "s", uptake.duration_secs, *duration_secs),
+        ("--dose-mbq", "MBq", uptake.dose_mbq, exam.dose_bq.map(|bq| 1e-6 * bq)),
+        ("--weight-kg", "kg", uptake.weight_kg, exam.weight_kg),
+        ("--height-cm", "cm", uptake.height_cm, exam.height_m.map(|m| 100.0 * m)),
+    ];
+    let numbers = both.into_iter().filter_map(|(option, unit, given, found)| Some((option, unit, given?, found?)));
+    let different = numbers.filter(|(.., given, found)| (given - found).abs() > OPTION_TOLERANCE * found);
+    let text = |(option, unit, given, found): (_, _, f64, f64)| {
+        Notice::warning(format!("{option} is {given} {unit}, but the {header} has {found} {unit}; the option counts"))
+    };
+    different.map(text).collect()
 }
 
 /// Returns start and end of the image of a job after the start of the scan, s.
@@ -177,9 +199,9 @@ fn end_secs(job: &Job, duration_secs: Option<f64>) -> Option<f64> {
 /// Returns the facts in the header of the data, and their source.
 fn header_facts(job: &Job) -> (ScanFacts, &'static str) {
     if let Some(list) = job.data().events() {
-        let ListMetadata { exam, isotope, half_life_secs, .. } = &*list.facts;
-        let (exam, isotope) = (exam.clone(), isotope.clone());
-        return (ScanFacts { exam, isotope, half_life_secs: *half_life_secs, ..ScanFacts::default() }, LIST);
+        let ListMetadata { exam, isotope, half_life_secs, duration_ms, .. } = &*list.facts;
+        let (exam, isotope, duration_secs) = (exam.clone(), isotope.clone(), duration_ms.map(|ms| ms as f64 / 1e3));
+        return (ScanFacts { exam, isotope, half_life_secs: *half_life_secs, duration_secs, ..ScanFacts::default() }, LIST);
     }
     (job.data().counts().map(|counts| counts.facts.clone()).unwrap_or_default(), SINOGRAMS)
 }

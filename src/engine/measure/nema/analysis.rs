@@ -46,8 +46,12 @@ pub struct JudgedRecovery {
 /// Largest contrast recovery of a hot sphere: resolution recovery overshoots by up to a fifth, noise by three of its deviations.
 const MAX_CONTRAST: f64 = 1.2;
 
+/// Smallest contrast recovery of a hot sphere of this diameter or a larger one: usual images have 0.6 to 1.
+const MIN_CONTRAST: f64 = 0.4;
+const LARGE_MM: f64 = 20.0;
+
 impl NemaAnalysis {
-    /// Returns a warning about a hot sphere with more contrast than its activity gives.
+    /// Returns a warning about a hot sphere with more contrast than its activity gives, or a large one with much less.
     pub fn doubtful_ratio(&self) -> Option<String> {
         if let (Some(ratio), Some(_)) =
             (self.activity_ratio.filter(|ratio| *ratio < 1.0), self.spheres.iter().find(|sphere| sphere.is_hot))
@@ -56,9 +60,17 @@ impl NemaAnalysis {
                 "hot spheres have more activity than the background, and the ratio is {ratio} : 1: is it its inverse?"
             ));
         }
-        let highest = |sphere: &&SphereFigures| sphere.contrast.unwrap_or(0.0) - 3.0 * sphere.variability.unwrap_or(0.0);
-        let hot = self.spheres.iter().filter(|sphere| sphere.is_hot);
-        let sphere = hot.max_by(|a, b| highest(a).total_cmp(&highest(b))).filter(|sphere| highest(sphere) > MAX_CONTRAST)?;
+        // Contrast and some of its standard deviations.
+        let contrast = |sphere: &&SphereFigures, deviations: f64| {
+            sphere.contrast.unwrap_or(0.0) + deviations * sphere.variability.unwrap_or(0.0)
+        };
+        let hot = || self.spheres.iter().filter(|sphere| sphere.is_hot && sphere.contrast.is_some());
+        let [highest, most] = [-3.0, 3.0].map(|deviations| {
+            let is_large = move |sphere: &&SphereFigures| deviations < 0.0 || sphere.diameter_mm >= LARGE_MM;
+            hot().filter(is_large).max_by(|a, b| contrast(a, deviations).total_cmp(&contrast(b, deviations)))
+        });
+        let high = highest.filter(|sphere| contrast(sphere, -3.0) > MAX_CONTRAST);
+        let sphere = high.or(most.filter(|sphere| contrast(sphere, 3.0) < MIN_CONTRAST))?;
         let (ratio, found) = (self.activity_ratio?, sphere.mean / sphere.background_mean);
         let [percent, diameter_mm] = [100.0 * sphere.contrast?, sphere.diameter_mm];
         Some(format!(

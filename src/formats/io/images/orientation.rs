@@ -59,7 +59,9 @@ fn nearest_axes(axes: &[Vector3<f64>; 3]) -> [usize; 3] {
 
 /// Returns the notice on an oblique image.
 pub fn oblique_notice(path: &Path, placement: &Placement) -> Notice {
-    notice::info(path, format!("oblique by {:.1}°; shown along the axes of the image", placement.angle_deg()))
+    let angle = placement.angle_deg();
+    let digits = if angle < 0.1 { 3 } else { 1 };
+    notice::info(path, format!("oblique by {angle:.digits$}°; shown along the axes of the image"))
 }
 
 impl Orientation {

@@ -90,7 +90,7 @@ pub fn read_list_header(path: &Path) -> Result<ListHeader, IoError> {
     let geometry = geometry(&header, InPlane::DetectorPairs, segments)?;
     let num_words = header.number("%total listmode word counts")?.filter(|num| *num >= 0.0).map(|num| num as u64);
     let facts = scan_facts(&header, &mut notices);
-    notices.extend(header.misspelt());
+    notices.extend(header.remarks());
     Ok(ListHeader { data, geometry, max_ring_difference, num_words, facts, notices })
 }
 
@@ -112,7 +112,7 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
     let offsets = offsets(&header, geometry.num_bins() as u64 * source.format.number_type.num_bytes() as u64)?;
     source.offset = offsets.iter().flatten().copied().max().unwrap_or_default();
     let facts = scan_facts(&header, &mut notices);
-    notices.extend(header.misspelt());
+    notices.extend(header.remarks());
     let what = format!("{NUM_VIEWS} views × {NUM_TANGENTIAL} tangential positions × {} planes", geometry.num_planes());
     source.check(&header, geometry.num_bins(), &what, &mut notices)?;
     let in_file = file_segments(&layout, &geometry, &sorted_index);
@@ -138,7 +138,7 @@ pub fn read_siemens_sinograms(path: &Path) -> Result<(SiemensSinograms, Vec<Noti
 pub fn read_siemens_geometry(path: &Path) -> Result<(ScanGeometry, Vec<Notice>), IoError> {
     let header = Header::read(path)?;
     let (.., geometry) = sampling_of(&header)?;
-    Ok((geometry, header.misspelt().into_iter().collect()))
+    Ok((geometry, header.remarks()))
 }
 
 /// Returns the layout of the file, the index of each of its segments in the geometry, and the geometry.

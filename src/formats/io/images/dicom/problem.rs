@@ -172,7 +172,7 @@ pub enum DicomProblem {
 impl DicomProblem {
     /// Returns true for a file that is none of the images of a folder.
     pub fn is_of_another_object(&self) -> bool {
-        matches!(self, Self::NotDicom | Self::NoImage(_) | Self::Segmentation)
+        matches!(self, Self::NoImage(_) | Self::Segmentation)
     }
 }
 

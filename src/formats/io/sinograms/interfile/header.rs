@@ -53,6 +53,12 @@ const SLOPES: [&str; 3] = ["image scaling factor", "data rescale slope", "rescal
 /// Keys of the intercept of stored numbers: CASToR's, XMedCon's.
 const INTERCEPTS: [&str; 3] = ["data rescale offset", "rescale offset", "rescale intercept"];
 
+/// Key of the slope of stored numbers as several programs write it, where another reads a unit.
+const UNITS: &str = "quantification units";
+
+/// Key of a number that other programs multiply values by, and this one does not.
+const NOT_APPLIED: &str = "calibration factor";
+
 /// Keys that count what one file can hold several of.
 const SEVERAL: [(&str, &str); 5] = [
     ("number of time frames", "time frames"),
@@ -142,15 +148,22 @@ impl Header {
         })
     }
 
-    fn know(&self, key: &str) {
+    /// Counts a key among those that the reader understands.
+    pub fn know(&self, key: &str) {
         if !self.known.borrow().contains(key) {
             self.known.borrow_mut().insert(key.to_owned());
         }
     }
 
-    /// Returns a warning about the keys that the reader did not look for and that differ by few letters from one that the header
-    /// lacks: to call when the header has been read.
-    pub fn misspelt(&self) -> Option<Notice> {
+    /// Returns warnings about keys that are not understood, have several values, or scale values and are not applied: to call when the
+    /// header has been read.
+    pub fn remarks(&self) -> Vec<Notice> {
+        let texts = [self.misspelt(), self.repeated(), self.not_applied()];
+        texts.into_iter().flatten().map(|text| self.warning(text)).collect()
+    }
+
+    /// Names the keys that the reader did not look for and that differ by few letters from one that the header lacks.
+    fn misspelt(&self) -> Option<String> {
         let known = self.known.borrow();
         let present: BTreeSet<_> = self.entries.iter().map(|entry| (&entry.key, entry.index)).collect();
         let near = |entry: &Entry| {
@@ -163,7 +176,24 @@ impl Header {
         let are = if texts.len() == 1 { "is" } else { "are" };
         let listed = texts.iter().take(MAX_LISTED).cloned().collect::<Vec<_>>().join(", ");
         let num = counted(texts.len(), "key");
-        (!texts.is_empty()).then(|| self.warning(format!("{num} {are} not understood: {listed}")))
+        (!texts.is_empty()).then(|| format!("{num} {are} not understood: {listed}"))
+    }
+
+    /// Names the first key in use that has several values.
+    fn repeated(&self) -> Option<String> {
+        let known = self.known.borrow();
+        self.entries.iter().enumerate().filter(|(_, entry)| known.contains(&entry.key)).find_map(|(at, entry)| {
+            let is_same = |later: &&Entry| later.key == entry.key && later.index == entry.index;
+            let last = self.entries[at + 1..].iter().rev().find(is_same).filter(|last| last.value != entry.value)?;
+            Some(format!("the lines '{}' and '{}' contradict each other; the last counts", entry.line, last.line))
+        })
+    }
+
+    /// Names a factor that other programs apply.
+    fn not_applied(&self) -> Option<String> {
+        let text = self.text_at(NOT_APPLIED, 1)?;
+        let is_one = text.parse().is_ok_and(|factor: f64| factor == 1.0 || factor <= 0.0);
+        (!is_one).then(|| format!("the values are not multiplied by its '{NOT_APPLIED}', {text}"))
     }
 
     fn find(&self, key: &str, index: impl Fn(Option<usize>) -> bool) -> Option<&str> {
@@ -335,11 +365,15 @@ impl Header {
     }
 
     fn byte_order(&self, number_type: NumberType) -> Result<ByteOrder, IoError> {
-        match BYTE_ORDER.iter().find_map(|key| Some((key, self.word(key)?))) {
-            Some((key, word)) => self.byte_order_of(key, &word),
-            None if number_type.num_bytes() == 1 => Ok(ByteOrder::Little),
+        let mut named = BYTE_ORDER.iter().filter_map(|key| Some((key, self.word(key)?)));
+        match (named.next(), named.next()) {
+            (Some((_, first)), Some((key, second))) if first != second => {
+                Err(self.invalid(key, &second, &format!("{first}, as in '{}'", BYTE_ORDER[0])))
+            }
+            (Some((key, word)), _) => self.byte_order_of(key, &word),
+            (None, _) if number_type.num_bytes() == 1 => Ok(ByteOrder::Little),
             // (Interfile's default is big endian, but nearly all files are in little endian: half of them would be nonsense.)
-            None => Err(self.missing(BYTE_ORDER[0], "add LITTLEENDIAN or BIGENDIAN")),
+            (None, _) => Err(self.missing(BYTE_ORDER[0], "add LITTLEENDIAN or BIGENDIAN")),
         }
     }
 
@@ -355,28 +389,47 @@ impl Header {
         }
     }
 
-    /// Returns slope and intercept of the stored numbers. The slope is otherwise the number in `quantification units`.
+    /// Returns slope and intercept of the stored numbers. The slope can be the number in `quantification units`, too, where 1 means no
+    /// slope beside another key's.
     fn scale(&self) -> Result<[f64; 2], IoError> {
-        let units = self.text("quantification units").and_then(|text| text.parse::<f64>().ok());
-        let of_units = units.filter(|factor| factor.is_finite()).unwrap_or(1.0);
-        Ok([self.agreed(&SLOPES)?.unwrap_or(of_units), self.agreed(&INTERCEPTS)?.unwrap_or(0.0)])
+        let of_units = self.text_at(UNITS, 1).and_then(|text| text.parse::<f64>().ok()).filter(|factor| factor.is_finite());
+        let slope = match (self.agreed(&SLOPES)?, of_units) {
+            (Some((_, slope)), None | Some(1.0)) => slope,
+            (Some((key, slope)), Some(units)) if slope != units => {
+                return Err(self.contradiction(key, slope, UNITS, units));
+            }
+            (Some((_, slope)), _) | (None, Some(slope)) => slope,
+            (None, None) => 1.0,
+        };
+        if slope == 0.0 {
+            return Err(self.invalid(SLOPES[0], "0", "another slope: all values would be the same"));
+        }
+        Ok([slope, self.agreed(&INTERCEPTS)?.map_or(0.0, |(_, intercept)| intercept)])
     }
 
-    /// Returns the number that all of these keys have, one for all parts of the data or equal ones; `None` without a key.
-    fn agreed(&self, keys: &[&str]) -> Result<Option<f64>, IoError> {
+    /// Returns the number that all of these keys have, one for all parts of the data or equal ones, and the first key; `None` without a
+    /// key.
+    fn agreed(&self, keys: &[&'static str]) -> Result<Option<(&'static str, f64)>, IoError> {
         let mut agreed = None;
         for (key, text) in keys.iter().filter_map(|key| Some((*key, self.text_at(key, 1)?))) {
-            for item in list(text) {
+            // (Outside of braces a comma is no separator: it would be that of decimals.)
+            let items: Vec<&str> = if text.starts_with('{') { list(text).collect() } else { vec![text] };
+            for item in items {
                 let number: f64 = self.parse(key, item, "a number")?;
                 if !number.is_finite() {
                     return Err(self.invalid(key, text, "a finite number"));
                 }
-                if *agreed.get_or_insert(number) != number {
-                    return Err(self.unsupported(InterfileProblem::DifferentFactors));
+                let (first, value) = *agreed.get_or_insert((key, number));
+                if value != number {
+                    return Err(self.contradiction(first, value, key, number));
                 }
             }
         }
         Ok(agreed)
+    }
+
+    fn contradiction(&self, key: &'static str, value: f64, other: &'static str, found: f64) -> IoError {
+        self.unsupported(InterfileProblem::DifferentFactors(key, value, other, found))
     }
 
     /// Refuses several time frames, energy windows, gates or image types in one file.
@@ -438,11 +491,18 @@ impl DataSource {
     }
 }
 
-/// Returns the number of letters by which a key differs from a known one, if it may be that one misspelt.
+/// Returns the number of letters by which a key differs from a known one, if it may be that one misspelt or with another unit.
 fn difference(key: &str, known: &str) -> Option<usize> {
-    let max = if known.len() < MIN_LETTERS { 1 } else { MAX_DIFFERENCE };
-    let is_near = key.len().abs_diff(known.len()) <= max;
-    is_near.then(|| strsim::osa_distance(key, known)).filter(|letters| *letters <= max)
+    let letters = |key: &str, known: &str| {
+        let max = if known.len() < MIN_LETTERS { 1 } else { MAX_DIFFERENCE };
+        let is_near = key.len().abs_diff(known.len()) <= max;
+        is_near.then(|| strsim::osa_distance(key, known)).filter(|letters| *letters <= max)
+    };
+    let name = |key: &str| key.split_once(" (").map(|(name, _)| name.to_owned());
+    letters(key, known).or_else(|| {
+        let known = name(known)?;
+        letters(name(key).as_deref().unwrap_or(key), &known).map(|letters| letters.max(MAX_DIFFERENCE))
+    })
 }
 
 /// Returns key, index and value of a line; `None` for a line without `:=`.

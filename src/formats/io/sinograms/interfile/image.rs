@@ -17,6 +17,12 @@ const UNIT_KEY: &str = "tomoscope image unit";
 /// Keys of the distance of voxels, mm: STIR's and Interfile's, Siemens', and one that some programs write.
 const PITCH: [&str; 3] = ["scaling factor (mm/pixel)", "scale factor (mm/pixel)", "scaling factor mmpixel"];
 
+/// Words of transverse slices, and of unknown ones.
+const TRANSVERSE: [&str; 5] = ["transverse", "transaxial", "axial", "unknown", "other"];
+
+/// Keys of the number of slices beside the matrix size.
+const NUM_IMAGES: [&str; 4] = ["total number of images", "number of images", "number of images/window", "number of slices"];
+
 /// STIR writes six digits: an offset that is the default to that precision is the default, or rays that run along voxel
 /// faces would miss them.
 const SIX_DIGITS: f64 = 5e-6;
@@ -39,8 +45,12 @@ pub fn read_image(path: &Path) -> Result<(Volume, Vec<Notice>), IoError> {
     let values = read_contiguous(&source.path, source.format, source.offset, grid.num_voxels())?;
     let volume = Volume::from_vec(grid, values, unit(&header));
     let volume = volume.ok_or_else(|| header.unsupported(ImageProblem::Voxels))?;
+    let num_images = NUM_IMAGES.iter().filter_map(|key| Some((key, header.text(key)?)));
+    if let Some((key, text)) = num_images.into_iter().find(|(_, text)| text.parse() != Ok(nz)) {
+        notices.push(header.warning(format!("'{key}' is {text}, but {nz} slices are read ('matrix size [3]')")));
+    }
     notices.extend(volume.not_finite().map(|values| header.warning(values.to_string())));
-    notices.extend(header.misspelt());
+    notices.extend(header.remarks());
     Ok((volume, notices))
 }
 
@@ -74,6 +84,9 @@ fn check_axes(header: &Header) -> Result<(), IoError> {
         Some(3) | None => {}
         Some(4 | 5) => return Err(header.unsupported(InterfileProblem::ProjectionData)),
         Some(other) => return Err(header.invalid(KEY, &other.to_string(), "3 for an image")),
+    }
+    if let Some(orientation) = header.word("slice orientation").filter(|word| !TRANSVERSE.contains(&word.as_str())) {
+        return Err(header.unsupported(InterfileProblem::SliceOrientation(orientation)));
     }
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
         if let Some(label) = header.text_at("matrix axis label", axis + 1)

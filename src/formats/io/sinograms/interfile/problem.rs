@@ -8,9 +8,12 @@ pub enum InterfileProblem {
     /// An empty header.
     #[error("the header is empty; take the file again from where it comes from")]
     EmptyHeader,
-    /// Several scaling factors.
-    #[error("the key 'image scaling factor' holds different factors; only one for all data is understood")]
-    DifferentFactors,
+    /// Several factors or offsets of values: key and number, another key and number.
+    #[error("'{0}' is {1} and '{2}' is {3}; only one for all data is understood")]
+    DifferentFactors(&'static str, f64, &'static str, f64),
+    /// Images of another orientation, in words.
+    #[error("the slices are {0} ('slice orientation'); only transverse ones are supported, so write them as such")]
+    SliceOrientation(String),
     /// Several time frames or types of image: their number, name and key.
     #[error("it holds {0} {1} ('{2}'); split it into files of one each")]
     SeveralParts(usize, &'static str, &'static str),

@@ -71,7 +71,7 @@ pub fn read_projections(path: &Path) -> Result<(Michelogram, ScanFacts, Vec<Noti
     if let Some((index, value)) = data.first_unusable_bin() {
         notices.push(header.warning(unusable_bin(&data, index, value)));
     }
-    notices.extend(header.misspelt());
+    notices.extend(header.remarks());
     Ok((data, facts, notices))
 }
 
@@ -84,7 +84,7 @@ pub fn read_geometry(path: &Path) -> Result<(ScanGeometry, Vec<Notice>), IoError
     let mut notices = Vec::new();
     let (sampling, _) = layout_of(&header)?.sorted();
     let geometry = scanner::geometry(&header, sampling, &mut notices)?;
-    notices.extend(header.misspelt());
+    notices.extend(header.remarks());
     Ok((geometry, notices))
 }
 

@@ -117,6 +117,7 @@ impl Keys<'_> {
     }
 
     fn number(&mut self, names: &[&str], expected: &str, is_valid: fn(f64) -> bool) -> Option<f64> {
+        names.iter().for_each(|name| self.header.know(name));
         let number = |_: &str, text: &str| text.trim().parse::<f64>().ok().filter(|value| value.is_finite() && is_valid(*value));
         self.agreed(|key| names.contains(&key), expected, number)
     }
@@ -137,6 +138,7 @@ impl Keys<'_> {
         let names = ["isotope name", "radionuclide name"];
         let name =
             |_: &str, text: &str| Some(Nuclide::find(text).map_or_else(|| text.to_owned(), |nuclide| nuclide.name.to_owned()));
+        names.iter().for_each(|name| self.header.know(name));
         let isotope = self.agreed(|key| names.contains(&key), "", name).filter(|name| !name.eq_ignore_ascii_case("unknown"));
         let half_lives = ["isotope gamma halflife (sec)", "radionuclide halflife (sec)"];
         let secs = self.positive(&half_lives, "a number of seconds above 0");
@@ -198,6 +200,7 @@ impl Keys<'_> {
             let zone = if form.is_empty() { "" } else { form.strip_prefix("hh:mm:ss")?.trim() };
             clock(text.trim(), zone)
         };
+        ["date", "time"].iter().for_each(|kind| self.header.know(&format!("{name} {kind}")));
         let date = self.agreed(is_date, "a date (yyyy:mm:dd)", date);
         let time = self.agreed(is_time, "a time (hh:mm:ss) with the time zone of its key", time);
         let (time, offset) = time?;

@@ -27,6 +27,9 @@ const SEARCHED_BYTES: usize = 1 << 16;
 /// First byte of the meta information: a preamble of 128 bytes and 'DICM' come before it.
 const META_START: usize = 132;
 
+/// First bytes of the meta information: its group.
+const META_GROUP: [u8; 4] = [2, 0, 0, 0];
+
 /// Deepest nesting of sequences.
 const MAX_DEPTH: usize = 16;
 
@@ -82,7 +85,8 @@ impl Checked {
     pub fn new(bytes: Vec<u8>) -> Result<Self, DicomProblem> {
         let has_preamble = bytes.get(META_START - 4..META_START) == Some(b"DICM");
         let (start, uid) = match has_preamble {
-            true => meta_information(&bytes)?,
+            true => meta_information(&bytes, META_START)?,
+            false if bytes.starts_with(&META_GROUP) => meta_information(&bytes, 0)?,
             false => (0, syntax_of_bare(&bytes).ok_or(DicomProblem::NotDicom)?.to_owned()),
         };
         let syntax = TransferSyntaxRegistry.get(&uid).ok_or_else(|| not_read(&uid, &uid))?;
@@ -155,10 +159,10 @@ pub fn series_uid_in(bytes: &[u8]) -> Option<String> {
     text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then(|| text.to_owned())
 }
 
-/// Returns the first byte after the meta information, and the UID of the transfer syntax.
-fn meta_information(bytes: &[u8]) -> Result<(usize, String), DicomProblem> {
+/// Returns the first byte after the meta information, which begins at `start`, and the UID of the transfer syntax.
+fn meta_information(bytes: &[u8], start: usize) -> Result<(usize, String), DicomProblem> {
     let elements = Elements { bytes, is_explicit: true, order: ByteOrder::Little };
-    let (mut at, mut uid) = (META_START, None);
+    let (mut at, mut uid) = (start, None);
     while at < bytes.len() {
         let header = elements.header(at, bytes.len())?;
         if header.tag.group() != 2 {

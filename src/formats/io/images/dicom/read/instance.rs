@@ -41,8 +41,8 @@ pub struct Plane {
     pub duration_secs: Option<f64>,
     /// Factor of the correction for decay.
     pub decay_factor: Option<f64>,
-    /// Value of pixels beyond the image, of PET.
-    pub padding: Option<f32>,
+    /// Smallest and largest value of pixels beyond the image, of PET.
+    pub padding: Option<[f32; 2]>,
     /// Time of the mean activity of the frame after the moment to which decay is corrected, s.
     pub reference_secs: Option<f64>,
 }
@@ -195,11 +195,13 @@ fn plane(object: &InMemDicomObject, file: usize, frame: usize) -> Result<Plane, 
     })
 }
 
-/// Returns the value of padding. CT has air there by its own numbers.
-fn padding(attributes: &Attributes, [slope, intercept]: [f64; 2]) -> Result<Option<f32>, DicomProblem> {
+/// Returns the smallest and the largest value of padding. CT has air there by its own numbers.
+fn padding(attributes: &Attributes, [slope, intercept]: [f64; 2]) -> Result<Option<[f32; 2]>, DicomProblem> {
     let is_pet = attributes.text(tags::MODALITY).as_deref() == Some("PT");
-    let stored = attributes.number(tags::PIXEL_PADDING_VALUE)?.filter(|_| is_pet);
-    Ok(stored.map(|stored| (stored * slope + intercept) as f32))
+    let Some(first) = attributes.number(tags::PIXEL_PADDING_VALUE)?.filter(|_| is_pet) else { return Ok(None) };
+    let last = attributes.number(tags::PIXEL_PADDING_RANGE_LIMIT)?.unwrap_or(first);
+    let [a, b] = [first, last].map(|stored| (stored * slope + intercept) as f32);
+    Ok(Some([a.min(b), a.max(b)]))
 }
 
 /// Returns slope and intercept. PET images have their own slope for each slice, so that a missing one is an error.

@@ -259,6 +259,12 @@ fn injection(
     let zone = attributes.text(tags::TIMEZONE_OFFSET_FROM_UTC);
     let with_date = tracer.text(tags::RADIOPHARMACEUTICAL_START_DATE_TIME);
     if let Some(moment) = with_date.and_then(|text| date_time(&text, zone.as_deref())) {
+        let without = tracer.text(tags::RADIOPHARMACEUTICAL_START_TIME).and_then(|text| time(&text));
+        let hour = without.filter(|hour| distance_secs(moment.date().to_datetime(*hour), moment) > SAME_MOMENT_SECS);
+        if let Some(hour) = hour {
+            let [dated, other] = [tags::RADIOPHARMACEUTICAL_START_DATE_TIME, tags::RADIOPHARMACEUTICAL_START_TIME].map(name);
+            warn(format!("its injection is at {moment} by {dated}, which counts, but at {hour} by {other}"));
+        }
         return Some(Sourced::new(moment, name(tags::RADIOPHARMACEUTICAL_START_DATE_TIME)));
     }
     let hour = time(&tracer.text(tags::RADIOPHARMACEUTICAL_START_TIME)?)?;
@@ -415,6 +421,14 @@ mod tests {
         // Of a dynamic scan, and after its end: that has no uptake values, but not those of the day before.
         assert_eq!(injected("120010"), noon.checked_add(SignedDuration::from_secs(10)).unwrap());
         assert_eq!(injected("150000"), civil::date(2026, 3, 1).at(15, 0, 0, 0));
+        // Two times of the injection that differ, and two that agree.
+        for (hour, num) in [("101500", 1), ("111500", 0)] {
+            let both =
+                [(tags::RADIOPHARMACEUTICAL_START_DATE_TIME, "20260301111500"), (tags::RADIOPHARMACEUTICAL_START_TIME, hour)];
+            let (scan, warnings) = start(&both);
+            assert_eq!(scan.injection.unwrap().value, civil::date(2026, 3, 1).at(11, 15, 0, 0));
+            assert_eq!(warnings.len(), num, "{warnings:?}");
+        }
         let zirconium = [(tags::RADIOPHARMACEUTICAL_START_TIME, "110000"), (tags::RADIONUCLIDE_HALF_LIFE, "282276")];
         let (scan, warnings) = start(&zirconium);
         assert!(scan.injection.is_none() && warnings[0].contains("no date"), "{warnings:?}");

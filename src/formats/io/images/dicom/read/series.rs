@@ -37,8 +37,10 @@ struct Found {
     instances: Vec<Instance>,
     /// First error of an image of each series that was not read, by the UID of the series.
     refused: BTreeMap<String, IoError>,
-    /// Files that are no images in DICOM.
+    /// Number of files of DICOM that are no images.
     num_others: usize,
+    /// Files that are not DICOM.
+    foreign: Vec<PathBuf>,
 }
 
 /// Returns true for a folder, and for a file that begins as DICOM files do (with any name).
@@ -159,11 +161,12 @@ fn find(path: &Path) -> Result<Found, IoError> {
     };
     let read: Vec<Result<Instance, IoError>> =
         files.par_iter().map(|file| Instance::read(file, 0).map(|(instance, ..)| instance)).collect();
-    let mut found = Found { instances: Vec::new(), refused: BTreeMap::new(), num_others: 0 };
+    let mut found = Found { instances: Vec::new(), refused: BTreeMap::new(), num_others: 0, foreign: Vec::new() };
     for (file, result) in files.iter().zip(read) {
         match result {
             Ok(instance) if only.as_ref().is_none_or(|uid| *uid == instance.names.series_uid) => found.instances.push(instance),
             Ok(_) => {}
+            Err(error) if error.problem() == Some(&DicomProblem::NotDicom) => found.foreign.push(file.clone()),
             Err(error) if error.problem().is_some_and(DicomProblem::is_of_another_object) => found.num_others += 1,
             Err(error) => _ = found.refused.entry(series_uid(file).unwrap_or_default()).or_insert(error),
         }
@@ -213,7 +216,7 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn new(path: &Path) -> Result<Self, IoError> {
-        let Found { mut instances, mut refused, num_others } = find(path)?;
+        let Found { mut instances, mut refused, num_others, foreign } = find(path)?;
         let refused_by = |problem: DicomProblem| IoError::unsupported(path, problem);
         let series = series_of(&instances);
         if series.len() > 1 {
@@ -234,13 +237,16 @@ impl Opened {
         if let Some(error) = refused.into_values().next() {
             notices.push(Notice::warning(format!("{} not read: {error}", counted(num_refused, "other series"))));
         }
-        if path.is_dir() && num_others > 0 {
+        let damaged = damaged(path, &instances, &foreign);
+        let num_others = num_others + foreign.len();
+        if path.is_dir() && num_others > 0 && damaged.is_none() {
             notices.push(notice::info(path, format!("{} not used: no DICOM images", counted(num_others, "file"))));
         }
+        notices.extend(damaged);
         let bare = instances.iter().filter(|instance| !instance.has_preamble);
         if let Some(first) = bare.clone().next() {
             let num = counted(bare.count(), "file");
-            let text = format!("{num} without preamble ('DICM' at byte 128), as old programs wrote them: read in little endian");
+            let text = format!("{num} without preamble ('DICM' at byte 128), as old programs wrote them");
             notices.push(notice::warning(&first.path, text));
         }
         let num_files = instances.len();
@@ -365,7 +371,8 @@ impl Opened {
             decode(checked, &instance.layout, plane.frame, plane.scale, slice)
                 .map_err(|problem: DicomProblem| IoError::unsupported(&instance.path, problem))?;
             if let Some(padding) = plane.padding {
-                let is_padding = |value: &&mut f32| **value == padding && padding != 0.0;
+                let [first, last] = padding;
+                let is_padding = |value: &&mut f32| (first..=last).contains(*value) && **value != 0.0;
                 let num = slice.iter_mut().filter(is_padding).map(|value| *value = 0.0).count();
                 num_padding.fetch_add(num, Ordering::Relaxed);
             }
@@ -384,12 +391,29 @@ fn shared<T: PartialEq>(mut values: impl Iterator<Item = Option<T>>) -> Option<T
     values.all(|value| value.as_ref() == Some(&first)).then_some(first)
 }
 
-/// Returns the warning about fewer slices than NumberOfSlices.
+/// Returns the warning about another number of slices than NumberOfSlices.
 fn missing_slices(path: &Path, attributes: &Attributes, found: usize) -> Option<Notice> {
-    let expected = attributes.whole(tags::NUMBER_OF_SLICES, usize::from(u16::MAX)).ok().filter(|num| *num > found)?;
+    let expected =
+        attributes.whole(tags::NUMBER_OF_SLICES, usize::from(u16::MAX)).ok().filter(|num| ![0, found].contains(num))?;
     let attribute = name(tags::NUMBER_OF_SLICES);
-    let text = format!("it has {} where {attribute} is {expected}; the others are missing", counted(found, "slice"));
+    let rest = if found < expected { "; the others are missing" } else { "" };
+    let text = format!("it has {} where {attribute} is {expected}{rest}", counted(found, "slice"));
     Some(notice::warning(path, text))
+}
+
+/// Returns the warning about files that are no DICOM files and yet seem to be images of the series: they have the same ending as one of
+/// its files, or none and nearly the same size.
+fn damaged(path: &Path, instances: &[Instance], others: &[PathBuf]) -> Option<Notice> {
+    let size = |file: &Path| std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    let has_size = |file: &Path, other: &Path| size(file).abs_diff(size(other)) <= size(file) / 10;
+    let is_alike = |other: &&PathBuf| {
+        let mut files = instances.iter().map(|instance| &instance.path).filter(|file| file.extension() == other.extension());
+        files.any(|file| other.extension().is_some() || has_size(file, other))
+    };
+    let damaged: Vec<&PathBuf> = others.iter().filter(is_alike).collect();
+    let first = damaged.first()?.display();
+    let num = counted(damaged.len(), "file");
+    Some(notice::warning(path, format!("{num} not read, which may be slices of it and damaged: no DICOM file ({first})")))
 }
 
 /// Returns the notice about computed factors of the correction for decay; `None` without such factors.
