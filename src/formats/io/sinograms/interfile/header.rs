@@ -56,7 +56,7 @@ const INTERCEPTS: [&str; 3] = ["data rescale offset", "rescale offset", "rescale
 /// Key of the slope of stored numbers as several programs write it, where another reads a unit.
 const UNITS: &str = "quantification units";
 
-/// Key of a number that other programs multiply values by, and this one does not.
+/// Key of a factor of the values that other programs apply. It is not applied here.
 const NOT_APPLIED: &str = "calibration factor";
 
 /// Keys that count what one file can hold several of.
@@ -389,8 +389,8 @@ impl Header {
         }
     }
 
-    /// Returns slope and intercept of the stored numbers. The slope can be the number in `quantification units`, too, where 1 means no
-    /// slope beside another key's.
+    /// Returns slope and intercept of the stored numbers. The slope can be the number in `quantification units`, too; a 1 there is none
+    /// if another key has a slope.
     fn scale(&self) -> Result<[f64; 2], IoError> {
         let of_units = self.text_at(UNITS, 1).and_then(|text| text.parse::<f64>().ok()).filter(|factor| factor.is_finite());
         let slope = match (self.agreed(&SLOPES)?, of_units) {

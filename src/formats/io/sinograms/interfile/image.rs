@@ -20,7 +20,7 @@ const PITCH: [&str; 3] = ["scaling factor (mm/pixel)", "scale factor (mm/pixel)"
 /// Words of transverse slices, and of unknown ones.
 const TRANSVERSE: [&str; 5] = ["transverse", "transaxial", "axial", "unknown", "other"];
 
-/// Keys of the number of slices beside the matrix size.
+/// Keys of the number of slices, which the matrix size contains, too.
 const NUM_IMAGES: [&str; 4] = ["total number of images", "number of images", "number of images/window", "number of slices"];
 
 /// STIR writes six digits: an offset that is the default to that precision is the default, or rays that run along voxel
