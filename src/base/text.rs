@@ -7,6 +7,15 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {noun}{plural}{rest}")
 }
 
+/// Returns a number with this many decimals; one that rounds to 0 has no sign.
+pub fn decimals(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    match text.strip_prefix('-') {
+        Some(size) if size.bytes().all(|byte| matches!(byte, b'0' | b'.')) => size.to_owned(),
+        _ => text,
+    }
+}
+
 /// Returns a size in memory, fine enough to distinguish a need from smaller free memory: `5.0 MiB`, `9.00 GiB`.
 pub fn bytes(num: u64) -> String {
     let mib = num as f64 / f64::from(1 << 20);
@@ -52,6 +61,12 @@ pub fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_zero_has_no_sign() {
+        let found = [(-0.0, 2), (-0.04, 1), (-0.06, 1), (0.04, 1)].map(|(value, digits)| decimals(value, digits));
+        assert_eq!(found, ["0.00", "0.0", "-0.1", "0.0"]);
+    }
 
     #[test]
     fn sizes_change_their_unit_at_a_gib() {

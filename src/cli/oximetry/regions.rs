@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::data::{Notice, Roi, Volume};
 use crate::measure::oximetry::{DrawnFigures, FigureDeviations, HYPOXIC_TORR, OxygenStats};
 use crate::report::{ALL_FITTED, TextTable};
+use crate::text::decimals;
 
 struct Region {
     name: String,
@@ -81,8 +82,8 @@ impl Region {
         };
         let uncertainty = self.draws.deviations();
         let with = |value: f64, deviation: fn(FigureDeviations) -> f64, factor: f64| match uncertainty {
-            Some(deviations) => format!("{:.2} ± {:.2}", factor * value, factor * deviation(deviations)),
-            None => format!("{:.2}", factor * value),
+            Some(deviations) => format!("{} ± {:.2}", decimals(factor * value, 2), factor * deviation(deviations)),
+            None => decimals(factor * value, 2),
         };
         vec![
             self.name.clone(),

@@ -10,7 +10,7 @@ use crate::measure::oximetry::{FigureDeviations, HYPOXIC_TORR, NO_RATE, OxygenFi
 use crate::plan::NUM_OXYGEN_DRAWS;
 use crate::report::ALL_FITTED;
 use crate::session::{OxygenRedraw, OxygenUpdate};
-use crate::text::counted;
+use crate::text::{counted, decimals};
 use crate::ui::layer::action::LayerAction;
 use crate::ui::layer::oxygen_map::OxygenMap;
 use crate::ui::widgets::format;
@@ -164,10 +164,10 @@ fn row_ui(name: &str, figures: Option<&OxygenFigures>, deviations: Option<Figure
     ui.label(name);
     match figures {
         Some(OxygenFigures { stats, voxel_sd_torr, .. }) => {
-            let torr = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
+            let torr = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| decimals(value, 1));
             let with = |value: f64, deviation: Option<f64>| match deviation {
-                Some(deviation) => format!("{value:.1} ± {deviation:.1}"),
-                None => format!("{value:.1}"),
+                Some(deviation) => format!("{} ± {deviation:.1}", decimals(value, 1)),
+                None => decimals(value, 1),
             };
             let median_text = with(stats.median_torr, deviations.map(|deviations| deviations.median_torr));
             let median = ui.label(RichText::new(&median_text).strong());

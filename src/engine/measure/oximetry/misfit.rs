@@ -4,8 +4,6 @@
 //! The mean is Σ (S − fit) / Σ |A| over the fitted voxels. Noise of an image is correlated over some voxels, so that the standard error is
 //! from sums over blocks: b the blocks, n their number, SE² = n/(n−1) · Σ_b (Σ (S − fit) − mean · Σ |A|)² / (Σ |A|)².
 
-use std::collections::BTreeMap;
-
 use super::fit::RateFitter;
 use super::voxels::VoxelFit;
 use crate::data::Volume;
@@ -40,28 +38,35 @@ impl Misfit {
 
 /// Returns the mean residual at each time; none of as many times as parameters, and without fits.
 pub(super) fn misfits(images: &[&Volume], fits: &[VoxelFit], fitter: &RateFitter) -> Vec<Misfit> {
-    let num_fitted = fits.iter().flatten().count();
-    if fitter.degrees_of_freedom() == 0 || num_fitted < 2 {
+    if fitter.degrees_of_freedom() == 0 || fits.iter().flatten().nth(1).is_none() {
         return Vec::new();
     }
-    let [nx, ny, _] = images[0].grid.size;
-    let block = |voxel: usize| [voxel % nx / BLOCK, voxel / nx % ny / BLOCK, voxel / (nx * ny) / BLOCK];
-    let fitted = || fits.iter().enumerate().filter_map(|(voxel, fit)| Some((voxel, fit.as_ref().ok()?)));
-    let num_blocks = fitted().map(|(voxel, _)| block(voxel)).collect::<std::collections::BTreeSet<_>>().len();
-    let block = |voxel: usize| if num_blocks < MIN_BLOCKS { [voxel, 0, 0] } else { block(voxel) };
+    let fitted: Vec<_> = fits.iter().enumerate().filter_map(|(voxel, fit)| Some((voxel, fit.as_ref().ok()?))).collect();
+    let (blocks, num_blocks) = blocks(images[0].grid.size, fitted.iter().map(|(voxel, _)| *voxel).collect());
     let of_time = |(image, &time_us): (&&Volume, &f64)| {
-        let mut sums: BTreeMap<[usize; 3], [f64; 2]> = BTreeMap::new();
-        for (voxel, fit) in fitted() {
-            let [residual, amplitude] = sums.entry(block(voxel)).or_default();
-            *residual += f64::from(image.as_slice()[voxel]) - fit.value(time_us);
-            *amplitude += fit.amplitude.abs();
+        let mut sums = vec![[0.0; 2]; num_blocks];
+        for ((voxel, fit), block) in fitted.iter().zip(&blocks) {
+            sums[*block][0] += f64::from(image.as_slice()[*voxel]) - fit.value(time_us);
+            sums[*block][1] += fit.amplitude.abs();
         }
-        let [residual, amplitude] = sums.values().fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d]);
-        let (mean, num) = (residual / amplitude, sums.len() as f64);
-        let scatter: f64 = sums.values().map(|[residual, amplitude]| (residual - mean * amplitude).powi(2)).sum();
+        let [residual, amplitude] = sums.iter().fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d]);
+        let (mean, num) = (residual / amplitude, num_blocks as f64);
+        let scatter: f64 = sums.iter().map(|[residual, amplitude]| (residual - mean * amplitude).powi(2)).sum();
         Misfit { time_us, mean, standard_error: (num / (num - 1.0) * scatter).sqrt() / amplitude }
     };
     images.iter().zip(fitter.times_us()).map(of_time).collect()
+}
+
+/// Returns the block of each of these voxels, counted from 0, and their number.
+fn blocks([nx, ny, _]: [usize; 3], voxels: Vec<usize>) -> (Vec<usize>, usize) {
+    let place = |voxel: &usize| [voxel / (nx * ny) / BLOCK, voxel / nx % ny / BLOCK, voxel % nx / BLOCK];
+    let mut places: Vec<[usize; 3]> = voxels.iter().map(place).collect();
+    places.sort_unstable();
+    places.dedup();
+    match places.len() {
+        0..MIN_BLOCKS => ((0..voxels.len()).collect(), voxels.len()),
+        num => (voxels.iter().map(|voxel| places.partition_point(|other| *other < place(voxel))).collect(), num),
+    }
 }
 
 /// Returns the warning about images that do not follow the model.
