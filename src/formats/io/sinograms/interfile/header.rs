@@ -1,7 +1,7 @@
 //! The text of a header as keys and values.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -182,11 +182,12 @@ impl Header {
     /// Names the first key in use that has several values.
     fn repeated(&self) -> Option<String> {
         let known = self.known.borrow();
-        self.entries.iter().enumerate().filter(|(_, entry)| known.contains(&entry.key)).find_map(|(at, entry)| {
-            let is_same = |later: &&Entry| later.key == entry.key && later.index == entry.index;
-            let last = self.entries[at + 1..].iter().rev().find(is_same).filter(|last| last.value != entry.value)?;
-            Some(format!("the lines '{}' and '{}' contradict each other; the last counts", entry.line, last.line))
-        })
+        let place = |entry: &Entry| (entry.key.clone(), entry.index);
+        let last: BTreeMap<_, &Entry> = self.entries.iter().map(|entry| (place(entry), entry)).collect();
+        let pairs = self.entries.iter().filter(|entry| known.contains(&entry.key)).map(|entry| (entry, last[&place(entry)]));
+        let mut different = pairs.filter(|(entry, last)| entry.value != last.value);
+        let (entry, last) = different.next()?;
+        Some(format!("the lines '{}' and '{}' contradict each other; the last counts", entry.line, last.line))
     }
 
     /// Names a factor that other programs apply.
