@@ -244,7 +244,8 @@ __device__ __forceinline__ void prepare(const Plan &plan, const Tile<DEPTH> &til
     }
 }
 
-// image += the projections, for one tile per block.
+// image += the projections, for one tile per block, one projection after the other: the result does not depend on how many of them
+// a launch has.
 template <typename Interpolation, int DEPTH>
 __device__ __forceinline__ void add_planes(const Plan &plan, const float *projections, const Plane *planes,
                                            int num_projections, float *image)
@@ -262,10 +263,13 @@ __device__ __forceinline__ void add_planes(const Plan &plan, const float *projec
     const float from_middle_x = threadIdx.x - 0.5f * (TILE_X - 1), from_middle_y = threadIdx.y - 0.5f * (TILE_Y - 1);
     const double last = plan.num_points - 1;
     const unsigned long long length = fine(last + 2.0 * ROUNDING);
+    const long long plane_len = (long long)plan.size[1] * plan.size[0];
+    float *const column = image + tile.first[2] * plane_len + (long long)y * plan.size[0] + x;
+    const int depth = x < plan.size[0] && y < plan.size[1] ? min(DEPTH, plan.size[2] - tile.first[2]) : 0;
     float sums[DEPTH];
 #pragma unroll
     for (int k = 0; k < DEPTH; k++)
-        sums[k] = 0.0f;
+        sums[k] = k < depth ? column[k * plane_len] : 0.0f;
     unsigned batch = 0;
     for (int next = 0, count = 0;; next += BATCH) {
         const int next_count = min(BATCH, num_projections - next);
@@ -311,14 +315,10 @@ __device__ __forceinline__ void add_planes(const Plan &plan, const float *projec
         batch = other;
         count = next_count;
     }
-    if (x >= plan.size[0] || y >= plan.size[1])
-        return;
 #pragma unroll
-    for (int k = 0; k < DEPTH; k++) {
-        const int z = tile.first[2] + k;
-        if (z < plan.size[2])
-            image[((long long)z * plan.size[1] + y) * plan.size[0] + x] += sums[k];
-    }
+    for (int k = 0; k < DEPTH; k++)
+        if (k < depth)
+            column[k * plane_len] = sums[k];
 }
 
 #define PLANES const Plan plan, const float *projections, const Plane *planes, int num_projections

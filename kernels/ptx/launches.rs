@@ -411,7 +411,7 @@ pub mod penalty {
     }
 }
 
-// source: planes.cu, sha256 80a7cb59f4f3362d1b886744ad8322459753c41abd8d262f69164459113fa384
+// source: planes.cu, sha256 d0eb7f72208de5005da781dad4c65e3cc5ef86180d1e4e251d8ef43dfe7c6a0b
 pub mod planes {
     use super::*;
 

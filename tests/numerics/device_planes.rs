@@ -174,7 +174,8 @@ fn images_of_many_tiles_are_those_of_the_host<B: PlaneGpu>() {
     }
 }
 
-/// Blocks of projections that come one after the other; on wgpu more of them than a dispatch has.
+/// Blocks of projections that come one after the other; on wgpu more of them than a dispatch has. On CUDA, whose launches are of
+/// as many projections as it has time for, the bits are the same.
 fn blocks_of_projections_add_up<B: PlaneGpu>() {
     let (grid, sampling) = cases().remove(0);
     let (num, block) = Each { webgpu: (300, 37), cuda: (70, 9) }.of::<B>();
@@ -192,7 +193,7 @@ fn blocks_of_projections_add_up<B: PlaneGpu>() {
             };
             planes.add(&mut device, &part, &mut grown, &Task::new()).unwrap();
         }
-        assert!(difference::<B>(&read(&mut device, &grown), &whole) <= 1e-6);
+        assert!(difference::<B>(&read(&mut device, &grown), &whole) <= Each { webgpu: 1e-6, cuda: 0.0 }.of::<B>());
     }
 }
 
