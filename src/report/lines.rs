@@ -32,12 +32,13 @@ impl<'a> LinesShown<'a> {
                 add(&format!("{quantity}_median"), stats.median, unit.label());
                 stats.sd.into_iter().for_each(|sd| add(&format!("{quantity}_sd"), sd, unit.label()));
             }
-            let FitCounts { fitted, below_mask, not_finite, out_of_range, not_converged } = figures.counts;
+            let FitCounts { fitted, below_mask, not_finite, out_of_range, not_converged, unresolved } = figures.counts;
             for (quantity, num) in [
                 ("num_fitted", fitted),
                 ("num_below_mask", below_mask),
                 ("num_not_finite", not_finite),
                 ("num_out_of_range", out_of_range),
+                ("num_unresolved", unresolved),
                 ("num_not_converged", not_converged),
             ] {
                 add(quantity, num as f64, "");

@@ -289,6 +289,13 @@ fn series_that_do_not_follow_the_model_are_reported_or_refused() {
     assert!(exchanged.contains("do not follow the model") && exchanged.contains("at 0.4 µs"), "{exchanged}");
     let text = refused(at, 1, &words(&fit(&sweeps([1, 2, 3, 4, 5, 5, 7, 8]))));
     assert!(text.contains("a_f005.sweep") && text.contains("acquisition 5 of the series"), "{text}");
+    // A study that names it is refused by `info`, too, and one of a file that is missing.
+    let study = std::fs::read_to_string(at.join("a.oximetry.toml")).unwrap();
+    for (file, expected) in [("a_f005.sweep", "acquisition 5 of the series"), ("a_f009.sweep", "a_f009.sweep")] {
+        std::fs::write(at.join("b.oximetry.toml"), study.replace("a_f006.sweep", file)).unwrap();
+        let text = refused(at, 1, &words("info b.oximetry.toml"));
+        assert!(text.contains(expected), "{text}");
+    }
     done(at, &words("simulate ball --epri 60 --points 64 -o ball.sweep"));
     let text = refused(at, 1, &words(&fit(&sweeps([1, 2, 3, 4, 5, 6, 7, 8]).replace("a_f008", "ball"))));
     assert!(text.contains("ball.sweep") && text.contains("a volume"), "{text}");

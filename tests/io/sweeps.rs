@@ -81,6 +81,16 @@ fn a_descriptor_written_by_hand_is_understood() {
         (0..3).for_each(|a| near(projection.direction[a], -gradient[a]));
     }
     near(sweep.measured.total_weight(), std::f64::consts::TAU);
+    // Editors of Windows begin a text with a byte order mark, or write it in UTF-16.
+    let text = descriptor(&[]);
+    let path = folder.path().join("a-proj.DSC");
+    for bytes in [
+        format!("\u{feff}{text}").into_bytes(),
+        "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect(),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(read_sweep(&path, None).unwrap().measured, sweep.measured);
+    }
     // Four samples of 2.5 ms each; or what the spectrometer tells of all four spectra.
     near(sweep.measured.secs_per_projection.unwrap(), 0.01);
     for (text, secs) in [("TotalTime  392.5 min", 5887.5), ("TotalTime  8 s", 2.0), ("TotalTime  4 parsec", 0.01)] {
@@ -148,10 +158,11 @@ fn the_data_file_may_be_named_instead_and_the_reference_lies_beside_it() {
 #[test]
 fn what_cannot_be_read_is_refused() {
     let folder = folder();
-    let cases: [(&[&str], &str); 30] = [
+    let cases: [(&[&str], &str); 31] = [
         (&["BSEQ\tMIDDLE"], "io.invalid-value a-proj.DSC BSEQ=MIDDLE"),
         (&["IKKF\tCPLX"], "io.unfinished a-proj.DTA 128/256"),
         (&["IKKF\tREAL,REAL"], "io.invalid-value a-proj.DSC IKKF=REAL,REAL"),
+        (&["IKKF\tREAL,REAL", "IRFMT\tD,D"], "io.invalid-value a-proj.DSC IKKF=REAL,REAL"),
         (&["IKKF\tCPLX,CPLX"], "io.invalid-value a-proj.DSC IKKF=CPLX,CPLX"),
         (&["IKKF\tQUATERNION"], "io.invalid-value a-proj.DSC IKKF=QUATERNION"),
         (&["IRFMT"], "io.missing-key a-proj.DSC IRFMT"),

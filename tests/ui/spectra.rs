@@ -285,7 +285,7 @@ fn lines_of_a_region_are_those_of_its_voxels() {
     assert!((of(&roi.name, "linewidth_sd").0 / sd - 1.0).abs() < 1e-6);
     let count = |quantity: &str| of(&roi.name, quantity).0 as usize;
     assert_eq!(count("num_fitted"), fitted.len());
-    let causes = ["num_below_mask", "num_not_finite", "num_out_of_range", "num_not_converged"].map(count);
+    let causes = ["num_below_mask", "num_not_finite", "num_out_of_range", "num_unresolved", "num_not_converged"].map(count);
     assert_eq!(causes.iter().sum::<usize>(), voxels.len() - fitted.len());
     assert_eq!(of("", "num_fitted").0 as usize, counts.fitted);
     let record = std::fs::read_to_string(folder.path().join("lines.csv.json")).unwrap();

@@ -18,6 +18,12 @@ impl Directions {
         Self(RTree::bulk_load(units.iter().enumerate().flat_map(ends).collect()))
     }
 
+    /// Returns the ends of all directions by their distance from a point: number and place, and the square of the distance.
+    pub fn by_distance(&self, point: Point) -> impl Iterator<Item = ((usize, Point), f64)> {
+        let near = self.0.nearest_neighbor_iter_with_distance_2(point);
+        near.map(|(end, square)| ((end.data, *end.geom()), square))
+    }
+
     /// Returns the number of the direction with the largest |cos| of the angle to a point of the unit sphere; the first among
     /// equals.
     pub fn nearest(&self, point: Point) -> usize {

@@ -13,18 +13,18 @@
 
 mod half_circle;
 mod order;
+mod solid_angle;
 
 pub use half_circle::half_circle_weights;
 pub use order::{Order, Queue};
+pub use solid_angle::solid_angle_weights;
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::fmt;
 use std::str::FromStr;
 
-use rayon::prelude::*;
-
 use crate::coded::coded;
-use crate::geometry::{Directions, Point};
+use crate::geometry::Point;
 
 /// Most directions of a scheme: far more than anyone waits for.
 const MAX_DIRECTIONS: usize = 1 << 17;
@@ -227,51 +227,6 @@ pub fn unit_vector(theta: f64, phi: f64) -> Point {
     [theta.sin() * phi.cos(), theta.sin() * phi.sin(), theta.cos()]
 }
 
-/// Weights for directions of any arrangement: the solid angle of the points of the half sphere that are nearest to each (n
-/// and −n being the same), which adds up to 2π. Measured with evenly scattered points, a thousand for each direction up to
-/// 1 000 directions, a hundred up to 40 000; equal directions share.
-pub fn solid_angle_weights(directions: &[Point]) -> Vec<f64> {
-    let groups = equal_directions(directions);
-    if groups.is_empty() {
-        return Vec::new();
-    }
-    let num = directions.len();
-    let num_points = (1000 * num).clamp(100_000, 1_000_000).max((100 * num).min(4_000_000)).max(num);
-    let units: Vec<Point> = groups.iter().map(|group| directions[group[0]]).collect();
-    let tree = Directions::new(&units);
-    // Fibonacci's lattice: equal steps of z, the golden ratio's turn from one to the next.
-    let golden_turn = PI * (3.0 - 5f64.sqrt());
-    let nearest = |i: usize| {
-        let z = (i as f64 + 0.5) / num_points as f64;
-        let (sin, cos) = (i as f64 * golden_turn).sin_cos();
-        let radius = (1.0 - z * z).sqrt();
-        tree.nearest([radius * cos, radius * sin, z])
-    };
-    let owners: Vec<usize> = (0..num_points).into_par_iter().map(nearest).collect();
-    let mut num_owned = vec![0usize; groups.len()];
-    owners.into_iter().for_each(|owner| num_owned[owner] += 1);
-    let mut weights = vec![0.0; num];
-    for (group, num_owned) in groups.iter().zip(num_owned) {
-        let share = TAU * num_owned as f64 / (num_points * group.len()) as f64;
-        group.iter().for_each(|&index| weights[index] = share);
-    }
-    weights
-}
-
-/// Numbers of the directions that are the same to a millionth, in the order of the first of each.
-fn equal_directions(directions: &[Point]) -> Vec<Vec<usize>> {
-    let folded = |n: &Point| {
-        let [x, y, z] = n.map(|v| (v * 1e6).round() as i64);
-        if (z, y, x) < (0, 0, 0) { [-x, -y, -z] } else { [x, y, z] }
-    };
-    let mut order: Vec<([i64; 3], usize)> = directions.iter().map(folded).zip(0..).collect();
-    order.sort_unstable();
-    let group = |same: &[([i64; 3], usize)]| same.iter().map(|(_, index)| *index).collect();
-    let mut groups: Vec<Vec<usize>> = order.chunk_by(|(a, _), (b, _)| a == b).map(group).collect();
-    groups.sort_unstable_by_key(|group| group[0]);
-    groups
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -363,52 +318,6 @@ mod tests {
         assert!(inner.iter().all(|d| (d.weight / mean - 1.0).abs() < 0.1));
         let spread = (inner.iter().map(|d| (d.weight / mean - 1.0).powi(2)).sum::<f64>() / inner.len() as f64).sqrt();
         assert!(spread < 0.05, "{spread}");
-    }
-
-    #[test]
-    fn measured_solid_angles_are_those_of_the_scheme() {
-        for scheme in [solid_angle(18), Scheme::EqualLinearAngle { num_polar: 15, num_azimuth: 15 }] {
-            let directions = scheme.directions(Weighting::SolidAngle);
-            // The sign of a direction does not matter.
-            let units: Vec<Point> =
-                directions.iter().enumerate().map(|(i, d)| d.unit.map(|v| if i % 3 == 0 { -v } else { v })).collect();
-            let measured = solid_angle_weights(&units);
-            assert!((measured.iter().sum::<f64>() - TAU).abs() < 1e-9);
-            let deviation: f64 = measured.iter().zip(&directions).map(|(w, d)| (w - d.weight).abs()).sum::<f64>() / TAU;
-            assert!(deviation < 0.06, "{scheme}: {deviation}");
-        }
-        let twice = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]];
-        let weights = solid_angle_weights(&twice);
-        assert!(weights[0] == weights[2] && (weights[1] - PI).abs() < 0.01, "{weights:?}");
-        assert_eq!(solid_angle_weights(&[]), Vec::<f64>::new());
-    }
-
-    /// Compares with the definition, direction by direction and point by point.
-    #[test]
-    fn measured_solid_angles_of_many_directions_are_those_of_looking_at_every_one() {
-        let units: Vec<Point> = solid_angle(8).directions(Weighting::SolidAngle).iter().map(|d| d.unit).collect();
-        let num_points = 100_000;
-        let mut expected = vec![0.0; units.len()];
-        for i in 0..num_points {
-            let z = (i as f64 + 0.5) / num_points as f64;
-            let (sin, cos) = (i as f64 * PI * (3.0 - 5f64.sqrt())).sin_cos();
-            let point = [(1.0 - z * z).sqrt() * cos, (1.0 - z * z).sqrt() * sin, z];
-            let closer =
-                |a: &usize, b: &usize| dot(units[*a], point).abs().total_cmp(&dot(units[*b], point).abs()).then(b.cmp(a));
-            expected[(0..units.len()).max_by(closer).unwrap()] += TAU / num_points as f64;
-        }
-        let weights = solid_angle_weights(&units);
-        assert!(weights.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12));
-        // Many of them, and all of them twice.
-        let many: Vec<Point> = solid_angle(60).directions(Weighting::SolidAngle).iter().map(|d| d.unit).collect();
-        let weights = solid_angle_weights(&many);
-        let exact = solid_angle(60).directions(Weighting::SolidAngle);
-        let deviation: f64 = weights.iter().zip(&exact).map(|(w, d)| (w - d.weight).abs()).sum::<f64>() / TAU;
-        assert!(deviation < 0.06, "{} directions: {deviation}", many.len());
-        let twice: Vec<Point> = many.iter().flat_map(|&n| [n, n.map(|c| -c)]).collect();
-        let shared = solid_angle_weights(&twice);
-        assert!((shared.iter().sum::<f64>() - TAU).abs() < 1e-9);
-        assert!(shared.as_chunks::<2>().0.iter().all(|[a, b]| a == b));
     }
 
     /// Returns |cos| between the worst point of the half sphere and the nearest of these directions.

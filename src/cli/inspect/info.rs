@@ -21,8 +21,8 @@ use crate::io::foreign;
 use crate::io::formats::{Access, Content, Format, endings};
 use crate::io::oximetry::OximetryStudy;
 use crate::io::{
-    CorrectionFiles, FileKind, IoError, calibration, measurements, oximetry, provenance, read_study, read_sweep, rois,
-    saved_matrix, saved_pairs, saved_tubes, session_text,
+    CorrectionFiles, FileKind, IoError, calibration, measurements, oximetry, provenance, read_oximetry_study, read_study,
+    read_sweep, rois, saved_matrix, saved_pairs, saved_tubes, session_text,
 };
 use crate::plan::Provenance;
 use crate::report::{Column, Columns};
@@ -107,7 +107,8 @@ pub fn run(options: &InfoOptions) -> CliResult {
                 "kind": "oximetry", "title": title, "calibration": calibration, "acquisitions": acquisitions,
             });
             let lines = vec![("title", title), ("calibration", calibration.text()), ("acquisitions", files.join(", "))];
-            (lines, facts, Vec::new())
+            // (The acquisitions are read, too: a missing or a strange one is an error.)
+            (lines, facts, read_oximetry_study(path)?.notices)
         }
         Content::Rois => {
             let rois = rois::read_rois(path)?;

@@ -12,6 +12,8 @@ pub enum NoFit {
     OutOfRange,
     /// The search did not end.
     NotConverged,
+    /// A line too narrow for the samples, or a width that is uncertain.
+    Unresolved,
 }
 
 /// Outcome of a voxel; `Err(None)` = below the mask.
@@ -30,6 +32,9 @@ pub struct FitCounts {
     pub out_of_range: usize,
     /// With a search that did not end.
     pub not_converged: usize,
+    /// With a line too narrow for the samples, or an uncertain width; 0 of other fits.
+    #[serde(default)]
+    pub unresolved: usize,
 }
 
 impl FitCounts {
@@ -43,6 +48,7 @@ impl FitCounts {
                 Err(Some(NoFit::NotFinite)) => &mut counts.not_finite,
                 Err(Some(NoFit::OutOfRange)) => &mut counts.out_of_range,
                 Err(Some(NoFit::NotConverged)) => &mut counts.not_converged,
+                Err(Some(NoFit::Unresolved)) => &mut counts.unresolved,
             };
             *count += 1;
         }
@@ -51,7 +57,7 @@ impl FitCounts {
 
     /// Returns true if most voxels above the mask have no fit: the model is not that of the data.
     pub fn are_mostly_missing(&self) -> bool {
-        self.fitted > 0 && self.out_of_range + self.not_converged > self.fitted
+        self.fitted > 0 && self.out_of_range + self.not_converged + self.unresolved > self.fitted
     }
 
     /// Returns the numbers of masked voxels above 0, each with its [`cause`].
@@ -61,6 +67,7 @@ impl FitCounts {
             (self.not_finite, Some(NoFit::NotFinite)),
             (self.out_of_range, Some(NoFit::OutOfRange)),
             (self.not_converged, Some(NoFit::NotConverged)),
+            (self.unresolved, Some(NoFit::Unresolved)),
         ];
         numbers.into_iter().filter(|(num, _)| *num > 0).map(move |(num, reason)| (num, cause(reason, out_of_range)))
     }
@@ -73,6 +80,7 @@ pub fn cause(reason: Option<NoFit>, out_of_range: &'static str) -> &'static str 
         Some(NoFit::NotFinite) => "with a value that is not finite",
         Some(NoFit::OutOfRange) => out_of_range,
         Some(NoFit::NotConverged) => "with a fit that did not converge",
+        Some(NoFit::Unresolved) => "with a line narrower than 1.5 field steps, or a width that is uncertain by more than 30 %",
     }
 }
 

@@ -17,8 +17,11 @@ const STEP: f64 = 1e-6;
 /// Limit of a fit: evaluations for each parameter, and one more.
 const MAX_EVALUATIONS: usize = 100;
 
-/// Narrowest line, steps of the field: a narrower one is a point of the spectrum.
-const MIN_WIDTH_STEPS: f64 = 0.5;
+/// Narrowest line, steps of the field: of a narrower one the samples see a single point.
+const MIN_WIDTH_STEPS: f64 = 1.5;
+
+/// Largest standard deviation of a width, relative to it.
+const MAX_DEVIATION: f64 = 0.3;
 
 /// Shape of a line.
 #[derive(
@@ -197,11 +200,15 @@ impl LineFitter {
         let [first, last] = [self.axis.first_mt, self.axis.field_mt(self.axis.num_samples - 1)];
         // (Of a Voigt line one of the widths may vanish.)
         let width = fit.width_mt + fit.gaussian_mt.unwrap_or(0.0);
-        let is_inside = (first..=last).contains(&fit.position_mt) && width < range && width > MIN_WIDTH_STEPS * self.axis.step_mt;
+        let is_inside = (first..=last).contains(&fit.position_mt) && width < range;
         if !(fit.amplitude > 0.0 && is_inside) {
             return Err(NoFit::OutOfRange);
         }
-        Ok(self.with_deviations(fit, &problem, 2.0 * report.objective_function))
+        let fit = self.with_deviations(fit, &problem, 2.0 * report.objective_function);
+        if width < MIN_WIDTH_STEPS * self.axis.step_mt || fit.width_sd_mt > MAX_DEVIATION * width {
+            return Err(NoFit::Unresolved);
+        }
+        Ok(fit)
     }
 
     /// Returns a fit with its standard deviations, from the sum of squared residuals.
@@ -303,5 +310,13 @@ mod tests {
         let mut values = spectrum(line);
         values[3] = f64::NAN;
         assert_eq!(of(&values), Err(NoFit::NotFinite));
+        // A line of a step and a half is fitted, one of a step is not, and none in noise of half its height.
+        let narrow = |width_mt: f64| spectrum(LineFit::new(3.0, width_mt, None, 0.1));
+        assert!(of(&narrow(0.08)).is_ok());
+        assert_eq!(of(&narrow(0.05)), Err(NoFit::Unresolved));
+        let height = spectrum(line).iter().copied().fold(0.0, f64::max);
+        let noise = |sample: usize| height * (((sample * sample * 7) % 13) as f64 / 13.0 - 0.5);
+        let noisy: Vec<f64> = spectrum(line).iter().enumerate().map(|(sample, value)| value + 1.6 * noise(sample)).collect();
+        assert!(matches!(of(&noisy), Err(NoFit::Unresolved | NoFit::OutOfRange)), "{:?}", of(&noisy));
     }
 }

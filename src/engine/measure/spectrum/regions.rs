@@ -62,8 +62,8 @@ impl LineFigures {
 
     /// Returns the number of voxels that have no line.
     pub fn num_masked(&self) -> usize {
-        let FitCounts { fitted: _, below_mask, not_finite, out_of_range, not_converged } = self.counts;
-        below_mask + not_finite + out_of_range + not_converged
+        let FitCounts { fitted: _, below_mask, not_finite, out_of_range, not_converged, unresolved } = self.counts;
+        below_mask + not_finite + out_of_range + not_converged + unresolved
     }
 }
 

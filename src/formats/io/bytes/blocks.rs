@@ -75,5 +75,18 @@ pub fn read_text(path: &Path, limit: u64) -> Result<String, IoError> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(IoError::open(path))?;
     file.take(limit).read_to_end(&mut bytes).map_err(IoError::read(path))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(decoded(&bytes))
+}
+
+/// Returns the text of bytes in UTF-8 or, after its byte order mark, UTF-16, without the mark.
+fn decoded(bytes: &[u8]) -> String {
+    let utf_16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
+        String::from_utf16_lossy(&rest.as_chunks::<2>().0.iter().map(|&pair| unit(pair)).collect::<Vec<u16>>())
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => utf_16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => utf_16(rest, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest).into_owned(),
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
 }

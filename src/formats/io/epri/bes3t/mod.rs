@@ -43,8 +43,8 @@ struct Layout {
 impl Layout {
     fn from_descriptor(descriptor: &Descriptor) -> Result<Self, IoError> {
         let mut notices = Vec::new();
-        let format = number_format(descriptor, &mut notices)?;
         let kind = kind(descriptor)?;
+        let format = number_format(descriptor, &mut notices)?;
         let num_points = descriptor.count("DESC", "XPTS")?;
         let num_spectra = match descriptor.text("DESC", "YTYP") {
             None | Some("NODATA") => 1,
