@@ -131,6 +131,11 @@ fn info_describes_the_time_of_a_scan() {
     assert_eq!((&about["measured_ms"], &about["times_ms"]), (&json!(60_000), &json!([0, 60_000])), "{about}");
     done(at, &words("simulate cylinder --scanner small --list-mode --counts 3e3 --duration-secs 60 -o a.Cdh"));
     assert!(done(at, &words("info a.Cdh")).contains(" over 60 s"));
+    // A header with another duration than the events.
+    let header = fs::read_to_string(at.join("a.Cdh")).unwrap();
+    fs::write(at.join("a.Cdh"), header.replace("Duration (s): 60", "Duration (s): 30")).unwrap();
+    let text = said(at, "info a.Cdh");
+    assert!(text.contains("after the start of the scan, whose header has 30 s"), "{text}");
     // An empty list.
     fs::write(at.join("empty.lmDat"), "").unwrap();
     assert!(failed(at, "io.unsupported.yrt-pet", &words("info empty.lmDat")).contains("does not name its scanner"));

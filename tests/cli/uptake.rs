@@ -280,3 +280,55 @@ fn facts_of_the_sinograms_header_are_used() {
     }
     assert!(!at.join("none.nii.gz").exists());
 }
+
+/// Options that differ from the header count, with a warning for each of them.
+#[test]
+fn options_that_contradict_the_header_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::copy(tomoscope_support::in_repository("tests/data/petsird/exam.petsird"), at.join("exam.petsird")).unwrap();
+    let reconstruct =
+        "reconstruct exam.petsird --iterations 1 --subsets 1 --calibration 2 --multiplicative-includes attenuation -o a.nii";
+    let warnings = |options: &str| {
+        let arguments = format!("{reconstruct} {options}");
+        let output = super::tomoscope(at, &arguments.split_whitespace().collect::<Vec<_>>());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!([Some(0), Some(3)].contains(&output.status.code()), "{said}");
+        said.lines().filter(|line| line.contains("the option counts")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let said = warnings("--suv suvbsa --weight-kg 70 --dose-mbq 185 --height-cm 165");
+    assert!(said.len() == 2 && said[0].contains("--dose-mbq is 185 MBq") && said[1].contains("--weight-kg is 70 kg"), "{said:?}");
+    assert!(said[1].contains("has 62.5 kg"), "{said:?}");
+    assert_eq!(warnings("--suv suvbsa --weight-kg 62.5 --dose-mbq 370"), [""; 0]);
+    assert!(warnings("--suv suvbsa --duration-secs 600")[0].contains("--duration-secs is 600 s"));
+    // A frame outside the scan, which has a share of 0 in its calibration.
+    run(at, "simulate cylinder --scanner small --list-mode --counts 2e4 --attenuation --duration-secs 60 -o events.petsird");
+    let frame =
+        "reconstruct events.petsird --attenuation events_mu.nii.gz --image 31,31,15 --iterations 1 --calibration 2 -o b.nii";
+    let said = refusal(at, 2, &format!("{frame} --frame 100-110"));
+    assert!(said.contains("100–110 s") || said.contains("outside the scan"), "{said}");
+}
+
+/// The duration and the middle of the frame of an image that is no PET series: a NIfTI image with the times of BIDS.
+#[test]
+fn a_frame_of_any_image_keeps_its_time_in_dicom() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    run(at, "simulate cylinder --scanner small --counts 1e4 --truth one.nii -o scan.hs");
+    std::fs::remove_file(at.join("one.nii.json")).unwrap();
+    // Two images over time: dim[0] = 4, dim[4] = 2.
+    let one = std::fs::read(at.join("one.nii")).unwrap();
+    let (mut header, values) = (one[..352].to_vec(), &one[352..]);
+    header[40..42].copy_from_slice(&4i16.to_le_bytes());
+    header[48..50].copy_from_slice(&2i16.to_le_bytes());
+    std::fs::write(at.join("two.nii"), [&header, values, values].concat()).unwrap();
+    std::fs::write(at.join("two.json"), r#"{"FrameTimesStart": [0, 60], "FrameDuration": [60, 90.5]}"#).unwrap();
+    assert!(run(at, "info two.nii").contains("2, the first from 0 to 60 s"));
+    run(at, "convert two.nii frame.dcm --frame 2");
+    let slice = open_file(std::fs::read_dir(at.join("frame.dcm")).unwrap().next().unwrap().unwrap().path()).unwrap();
+    let text = |tag| slice.element(tag).unwrap().to_str().unwrap().trim().to_owned();
+    assert_eq!(text(tags::ACTUAL_FRAME_DURATION), "90500");
+    assert_eq!(text(tags::FRAME_REFERENCE_TIME).parse::<f64>().unwrap(), 105_250.0);
+    std::fs::remove_file(at.join("two.json")).unwrap();
+    assert!(run(at, "info two.nii").contains("2, times unknown"));
+}

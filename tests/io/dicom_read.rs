@@ -324,8 +324,6 @@ fn vendors_series_have_the_published_uptake_values() {
     }
 }
 
-/// Changed, shortened and lengthened files are refused or read, and take neither time nor memory beyond their size. The variable
-/// `TOMOSCOPE_MUTATIONS` sets the number of files.
 /// Returns a file with some bytes changed, inserted or cut off.
 pub(super) fn mutated(good: &[u8], random: &mut Philox) -> Vec<u8> {
     let mut bytes = good.to_vec();
@@ -342,6 +340,8 @@ pub(super) fn mutated(good: &[u8], random: &mut Philox) -> Vec<u8> {
     bytes
 }
 
+/// Changed, shortened and lengthened files are refused or read, and take neither time nor memory beyond their size. The variable
+/// `TOMOSCOPE_MUTATIONS` sets the number of files.
 #[test]
 fn broken_files_end_in_a_sentence() {
     let num: usize = std::env::var("TOMOSCOPE_MUTATIONS").ok().map_or(10_000, |num| num.parse().unwrap());

@@ -146,6 +146,13 @@ impl Placement {
         let smallest = (0..3).map(|a| self.rotation[a][a]).fold(1.0, f64::min);
         smallest.clamp(-1.0, 1.0).acos().to_degrees()
     }
+
+    /// Returns the angle as text, a small one with more digits: "30.0°", "0.020°".
+    pub fn angle_text(&self) -> String {
+        let angle = self.angle_deg();
+        let digits = if angle < 0.1 { 3 } else { 1 };
+        format!("{angle:.digits$}°")
+    }
 }
 
 /// Space of an image, in which regions lie.
@@ -277,5 +284,6 @@ mod tests {
         let back = placement.own_mm(found);
         assert!(back.iter().zip([12.0, 20.0, 31.0]).all(|(back, expected)| (back - expected).abs() < 1e-12), "{back:?}");
         assert!((placement.angle_deg() - 30.0).abs() < 1e-9);
+        assert_eq!(placement.angle_text(), "30.0°");
     }
 }

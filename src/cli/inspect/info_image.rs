@@ -76,7 +76,7 @@ fn series_lines(series: &ImageSeries) -> Lines {
         lines.push(("images", text));
     }
     if let Some(placement) = &series.placement {
-        lines.push(("axes", format!("of the image, turned by {:.1}°", placement.angle_deg())));
+        lines.push(("axes", format!("of the image, turned by {}", placement.angle_text())));
     }
     lines
 }

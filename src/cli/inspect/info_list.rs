@@ -54,9 +54,7 @@ pub fn read(path: &Path, options: &ListOptions) -> CliResult<ListInfo> {
     })??;
     let cylinder = cylinder_of(&facts).map_err(|error| error.to_string());
     let mut notices = reader.notices();
-    notices.extend(
-        [counted.time.repeated(), counted.time.contradiction(&facts, counted.num_prompts as usize)].into_iter().flatten(),
-    );
+    notices.extend(counted.time.warnings(&facts, counted.num_prompts as usize));
     if counted.num_prompts + counted.num_delayeds == 0 {
         notices.push(Notice::warning(format!("{}: the list has no event", path.display())));
     }

@@ -32,7 +32,7 @@ pub fn image_facts(open: &OpenImages) -> Vec<(&'static str, String)> {
         ("Images", if series.num_images > 1 { format!("{} over time", series.num_images) } else { String::new() }),
     ];
     if let Some(placement) = &series.placement {
-        facts.push(("Axes", format!("of the image, turned by {:.1}°", placement.angle_deg())));
+        facts.push(("Axes", format!("of the image, turned by {}", placement.angle_text())));
     }
     facts.retain(|(_, text)| !text.is_empty());
     facts

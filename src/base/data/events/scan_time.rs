@@ -119,8 +119,13 @@ impl ScanTime {
         self.runs.iter().map(|run| u64::from(run.num_blocks)).sum()
     }
 
+    /// Returns warnings about the times of this number of events: blocks that are repeated, and a header with another start or duration.
+    pub fn warnings(&self, facts: &ListMetadata, num_events: usize) -> Vec<Notice> {
+        [self.repeated(), self.contradiction(facts, num_events)].into_iter().flatten().collect()
+    }
+
     /// Returns the warning about a header whose start or duration is not that of this number of events.
-    pub fn contradiction(&self, facts: &ListMetadata, num_events: usize) -> Option<Notice> {
+    fn contradiction(&self, facts: &ListMetadata, num_events: usize) -> Option<Notice> {
         let ([first, end], start) = (self.events_ms?, facts.start_ms);
         let secs = |ms: u64| ms as f64 / 1e3;
         if first < start {
@@ -157,7 +162,7 @@ impl ScanTime {
     }
 
     /// Returns the warning about blocks with the times of an earlier one, if there are any.
-    pub fn repeated(&self) -> Option<Notice> {
+    fn repeated(&self) -> Option<Notice> {
         let num = counted(self.num_repeated as usize, "block");
         let text = format!(
             "{num} with the times of an earlier one: the events of both count. A block that was written twice counts twice"

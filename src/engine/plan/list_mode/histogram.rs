@@ -127,10 +127,8 @@ fn facts_of(time: &ScanTime, frame: Option<&FrameTime>, facts: &ListMetadata) ->
 /// Returns notices about the time of the frame.
 fn frame_notices(settings: &HistogramSettings, time: &ScanTime, facts: &ListMetadata, prompts: &EventHistogram) -> Vec<Notice> {
     let of_split = settings.split_seed.and_then(|_| nothing_to_split(time));
-    let mut notices: Vec<Notice> = {
-        let num_events = prompts.num_events().iter().sum::<u64>() as usize;
-        [time.repeated(), time.contradiction(facts, num_events), of_split].into_iter().flatten().collect()
-    };
+    let mut notices = time.warnings(facts, prompts.num_events().iter().sum::<u64>() as usize);
+    notices.extend(of_split);
     if let Some(frame) = settings.frame_ms.as_ref().map(|frame_ms| time.frame(frame_ms, facts)) {
         let secs = frame.duration_ms as f64 / 1e3;
         notices.extend(moved_limits(std::slice::from_ref(&frame)));

@@ -160,8 +160,7 @@ impl EventAccumulator {
             let of_frame = share_of(&self.list, frame_ms);
             Arc::make_mut(&mut self.list.prompts).additive.iter_mut().for_each(|additive| *additive *= of_frame);
         }
-        let time = &self.list.time;
-        notices.extend([time.repeated(), time.contradiction(&self.list.facts, self.list.prompts.len())].into_iter().flatten());
+        notices.extend(self.list.time.warnings(&self.list.facts, self.list.prompts.len()));
         notices.extend(self.splitter.and_then(|_| nothing_to_split(&self.list.time)));
         let (list, of_randoms) = with_randoms(self.list, task)?;
         notices.extend(of_randoms);

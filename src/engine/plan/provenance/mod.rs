@@ -488,7 +488,9 @@ impl Provenance {
     pub fn image_description(&self) -> ImageDescription {
         let algorithm = self.algorithm.as_ref().map(AlgorithmRecord::text);
         let method = algorithm.map(|algorithm| algorithm + &self.position().map_or_else(String::new, |at| format!(", {at}")));
-        ImageDescription { text: self.description(), method, filter_fwhm_mm: self.post_filter_fwhm_mm, pet: self.pet.clone() }
+        let frame_secs = self.data.frame.map(|frame| [frame.start_secs, frame.duration_secs]);
+        let (filter_fwhm_mm, pet) = (self.post_filter_fwhm_mm, self.pet.clone());
+        ImageDescription { text: self.description(), method, filter_fwhm_mm, pet, frame_secs }
     }
 
     /// Returns the name of an image of standard deviations.

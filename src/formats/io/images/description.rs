@@ -13,6 +13,8 @@ pub struct ImageDescription {
     pub filter_fwhm_mm: Option<f64>,
     /// Facts of its PET scan.
     pub pet: Option<PetImage>,
+    /// Start after that of the scan and duration of its frame, s.
+    pub frame_secs: Option<[f64; 2]>,
 }
 
 impl From<&str> for ImageDescription {

@@ -59,9 +59,7 @@ fn nearest_axes(axes: &[Vector3<f64>; 3]) -> [usize; 3] {
 
 /// Returns the notice on an oblique image.
 pub fn oblique_notice(path: &Path, placement: &Placement) -> Notice {
-    let angle = placement.angle_deg();
-    let digits = if angle < 0.1 { 3 } else { 1 };
-    notice::info(path, format!("oblique by {angle:.digits$}°; shown along the axes of the image"))
+    notice::info(path, format!("oblique by {}; shown along the axes of the image", placement.angle_text()))
 }
 
 impl Orientation {

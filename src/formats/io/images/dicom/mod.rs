@@ -147,7 +147,8 @@ pub fn write_series(
     }
     check_place(path)?;
     let folder = PendingFolder::create(path)?;
-    let facts = Series { grid: &volume.grid, scan: Scan::new(volume.unit, pet, context.is_anonymous), description, context };
+    let facts =
+        Series { grid: &volume.grid, scan: Scan::new(volume.unit, description, context.is_anonymous), description, context };
     let common = series(&facts);
     let [nx, ny, nz] = volume.grid.size;
     let width = nz.to_string().len().max(3);

@@ -17,7 +17,7 @@ use super::anonymous::ANONYMOUS_START;
 use super::elements::{LONG_STRING, Text, code, plain};
 use super::pixels::decimal;
 use crate::data::{DecayReference, Nuclide, PetImage, PetScan, PetValues, Sex, Sourced, Unit, mean_decay};
-use crate::io::images::description::whole_words;
+use crate::io::images::description::{ImageDescription, whole_words};
 
 /// Characters of a code string (value representation CS).
 const CODE_STRING: usize = 16;
@@ -26,14 +26,20 @@ const CODE_STRING: usize = 16;
 pub struct Scan<'a> {
     unit: Unit,
     pet: Option<&'a PetImage>,
+    start_secs: Option<f64>,
+    duration_secs: Option<f64>,
     now: DateTime,
 }
 
 impl<'a> Scan<'a> {
     /// Returns the scan of an image in this unit; an anonymous series without a known start begins at a fixed moment.
-    pub fn new(unit: Unit, pet: Option<&'a PetImage>, is_anonymous: bool) -> Self {
+    pub fn new(unit: Unit, description: &'a ImageDescription, is_anonymous: bool) -> Self {
+        let pet = description.pet.as_ref();
+        let [start, duration] = description.frame_secs.map_or([None; 2], |secs| secs.map(Some));
+        let start_secs = pet.and_then(|pet| pet.start_secs).or(start);
+        let duration_secs = pet.and_then(|pet| pet.duration_secs).or(duration).filter(|secs| *secs > 0.0);
         let now = if is_anonymous { ANONYMOUS_START } else { Timestamp::now().to_zoned(TimeZone::UTC).datetime() };
-        Self { unit, pet, now }
+        Self { unit, pet, start_secs, duration_secs, now }
     }
 
     fn facts(&self) -> Option<&'a PetScan> {
@@ -47,7 +53,7 @@ impl<'a> Scan<'a> {
 
     /// Returns the start of the acquisition.
     fn acquisition(&self) -> Option<DateTime> {
-        let secs = self.pet?.start_secs.filter(|secs| *secs >= 0.0)?;
+        let secs = self.start_secs.filter(|secs| *secs >= 0.0)?;
         self.start()?.checked_add(SignedDuration::from_micros((1e6 * secs).round() as i64)).ok()
     }
 
@@ -76,7 +82,7 @@ impl<'a> Scan<'a> {
             Sex::Other => "O",
         });
         let acquired = self.acquisition();
-        let duration_ms = self.pet.and_then(|pet| pet.duration_secs).map(|secs| format!("{:.0}", 1e3 * secs));
+        let duration_ms = self.duration_secs.map(|secs| format!("{:.0}", 1e3 * secs));
         let mut texts = vec![
             (tags::UNITS, VR::CS, units.to_owned()),
             (tags::DECAY_CORRECTION, VR::CS, decay.to_owned()),
@@ -121,15 +127,14 @@ impl<'a> Scan<'a> {
     }
 
     fn reference_secs(&self, factor: Option<f64>) -> Option<f64> {
-        let pet = self.pet?;
-        let half_life = pet.scan.half_life_secs.as_ref().map(|fact| fact.value).filter(|secs| *secs > 0.0);
-        if pet.scan.decay_reference == DecayReference::Start
+        let half_life =
+            self.facts().and_then(|scan| scan.half_life_secs.as_ref()).map(|fact| fact.value).filter(|secs| *secs > 0.0);
+        if self.facts().is_some_and(|scan| scan.decay_reference == DecayReference::Start)
             && let Some((half_life, factor)) = half_life.zip(factor)
         {
             return Some(half_life * factor.log2());
         }
-        let start = pet.start_secs?;
-        let duration = pet.duration_secs.unwrap_or(0.0);
+        let (start, duration) = (self.start_secs?, self.duration_secs.unwrap_or(0.0));
         Some(match half_life {
             Some(half_life) => start - mean_decay(half_life, [0.0, duration]).ln() * half_life / LN_2,
             None => start + 0.5 * duration,

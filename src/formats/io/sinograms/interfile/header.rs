@@ -1,7 +1,7 @@
 //! The text of a header as keys and values.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -11,7 +11,8 @@ use crate::io::bytes::{ByteOrder, NumberFormat, NumberType, check_pair, read_tex
 use crate::io::error::{IoError, Refusal};
 use crate::io::notice;
 use crate::io::sinograms::interfile::problem::InterfileProblem;
-use crate::text::{counted, shortened};
+use crate::io::sinograms::interfile::remarks::difference;
+use crate::text::shortened;
 
 /// Largest header that is read; real ones have a few kilobytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
@@ -34,13 +35,6 @@ pub const SHARE: &str = "tomoscope share of the scan";
 /// Keys of a scan with weight (kg), height (m) and sex of the patient.
 pub const PATIENT: [&str; 3] = ["tomoscope patient weight (kg)", "tomoscope patient height (m)", "tomoscope patient sex"];
 
-/// Most letters by which a misspelt key differs from a known one of [`MIN_LETTERS`] or more. A shorter one differs by one letter.
-const MAX_DIFFERENCE: usize = 2;
-const MIN_LETTERS: usize = 12;
-
-/// Most misspelt keys that a warning lists.
-const MAX_LISTED: usize = 5;
-
 /// Bytes of a block of Interfile's `data starting block`.
 const BLOCK_BYTES: u64 = 2048;
 
@@ -55,9 +49,6 @@ const INTERCEPTS: [&str; 3] = ["data rescale offset", "rescale offset", "rescale
 
 /// Key of the slope of stored numbers as several programs write it, where another reads a unit.
 const UNITS: &str = "quantification units";
-
-/// Key of a factor of the values that other programs apply. It is not applied here.
-const NOT_APPLIED: &str = "calibration factor";
 
 /// Keys that count what one file can hold several of.
 const SEVERAL: [(&str, &str); 5] = [
@@ -75,21 +66,21 @@ const OWN: &str = "tomoscope ";
 pub struct Header {
     /// The header's own path.
     pub path: PathBuf,
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     /// The program's own entries, in comments.
     own: Vec<Entry>,
     /// The keys that the reader of this header has looked for.
-    known: RefCell<BTreeSet<String>>,
+    pub(super) known: RefCell<BTreeSet<String>>,
 }
 
-struct Entry {
+pub(super) struct Entry {
     /// Lower case, single spaces, no `!`.
-    key: String,
+    pub key: String,
     /// i of `key[i]`.
-    index: Option<usize>,
-    value: String,
+    pub index: Option<usize>,
+    pub value: String,
     /// The whole line.
-    line: String,
+    pub line: String,
 }
 
 /// Where the numbers are and how they are stored.
@@ -105,9 +96,8 @@ pub struct DataSource {
 impl Header {
     /// Reads and parses a header.
     pub fn read(path: &Path) -> Result<Self, IoError> {
-        // (Line ends of all systems; Windows begins texts with a byte order mark.)
+        // (Line ends of all systems.)
         let text = read_text(path, MAX_HEADER_BYTES)?.replace("\r\n", "\n").replace('\r', "\n").replace("\\\n", "");
-        let text = text.trim_start_matches('\u{feff}');
         if text.trim().is_empty() {
             return Err(IoError::unsupported(path, InterfileProblem::EmptyHeader));
         }
@@ -153,48 +143,6 @@ impl Header {
         if !self.known.borrow().contains(key) {
             self.known.borrow_mut().insert(key.to_owned());
         }
-    }
-
-    /// Returns warnings about keys that are not understood, have several values, or scale values and are not applied: to call when the
-    /// header has been read.
-    pub fn remarks(&self) -> Vec<Notice> {
-        let texts = [self.misspelt(), self.repeated(), self.not_applied()];
-        texts.into_iter().flatten().map(|text| self.warning(text)).collect()
-    }
-
-    /// Names the keys that the reader did not look for and that differ by few letters from one that the header lacks.
-    fn misspelt(&self) -> Option<String> {
-        let known = self.known.borrow();
-        let present: BTreeSet<_> = self.entries.iter().map(|entry| (&entry.key, entry.index)).collect();
-        let near = |entry: &Entry| {
-            let missing = known.iter().filter(|key| !present.contains(&(*key, entry.index)));
-            missing.filter_map(|key| Some((difference(&entry.key, key)?, key))).min()
-        };
-        let unknown = self.entries.iter().filter(|entry| !known.contains(&entry.key));
-        let text = |entry: &Entry| Some(format!("'{}' (did you mean '{}'?)", entry.key, near(entry)?.1));
-        let texts: BTreeSet<String> = unknown.filter_map(text).collect();
-        let are = if texts.len() == 1 { "is" } else { "are" };
-        let listed = texts.iter().take(MAX_LISTED).cloned().collect::<Vec<_>>().join(", ");
-        let num = counted(texts.len(), "key");
-        (!texts.is_empty()).then(|| format!("{num} {are} not understood: {listed}"))
-    }
-
-    /// Names the first key in use that has several values.
-    fn repeated(&self) -> Option<String> {
-        let known = self.known.borrow();
-        let place = |entry: &Entry| (entry.key.clone(), entry.index);
-        let last: BTreeMap<_, &Entry> = self.entries.iter().map(|entry| (place(entry), entry)).collect();
-        let pairs = self.entries.iter().filter(|entry| known.contains(&entry.key)).map(|entry| (entry, last[&place(entry)]));
-        let mut different = pairs.filter(|(entry, last)| entry.value != last.value);
-        let (entry, last) = different.next()?;
-        Some(format!("the lines '{}' and '{}' contradict each other; the last counts", entry.line, last.line))
-    }
-
-    /// Names a factor that other programs apply.
-    fn not_applied(&self) -> Option<String> {
-        let text = self.text_at(NOT_APPLIED, 1)?;
-        let is_one = text.parse().is_ok_and(|factor: f64| factor == 1.0 || factor <= 0.0);
-        (!is_one).then(|| format!("the values are not multiplied by its '{NOT_APPLIED}', {text}"))
     }
 
     fn find(&self, key: &str, index: impl Fn(Option<usize>) -> bool) -> Option<&str> {
@@ -490,20 +438,6 @@ impl DataSource {
         }
         header.own(CHECKSUM).map_or(Ok(()), |recorded| check_pair(&header.path, &self.path, expected, recorded))
     }
-}
-
-/// Returns the number of letters by which a key differs from a known one, if it may be that one misspelt or with another unit.
-fn difference(key: &str, known: &str) -> Option<usize> {
-    let letters = |key: &str, known: &str| {
-        let max = if known.len() < MIN_LETTERS { 1 } else { MAX_DIFFERENCE };
-        let is_near = key.len().abs_diff(known.len()) <= max;
-        is_near.then(|| strsim::osa_distance(key, known)).filter(|letters| *letters <= max)
-    };
-    let name = |key: &str| key.split_once(" (").map(|(name, _)| name.to_owned());
-    letters(key, known).or_else(|| {
-        let known = name(known)?;
-        letters(name(key).as_deref().unwrap_or(key), &known).map(|letters| letters.max(MAX_DIFFERENCE))
-    })
 }
 
 /// Returns key, index and value of a line; `None` for a line without `:=`.

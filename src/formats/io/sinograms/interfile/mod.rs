@@ -22,6 +22,7 @@ mod image;
 pub(super) mod layout;
 mod problem;
 pub(super) mod projections;
+mod remarks;
 pub(super) mod scan_facts;
 pub(super) mod scanner;
 mod tof;

@@ -53,8 +53,8 @@ impl Segmentation {
             (Some(turned), _) => Some(notice::warning(
                 path,
                 format!(
-                    "turned by {:.1}° against the image; voxels of the image with their centre inside belong to a region",
-                    turned.angle_deg()
+                    "turned by {} against the image; voxels of the image with their centre inside belong to a region",
+                    turned.angle_text()
                 ),
             )),
             (None, None) => Some(notice::info(path, "on other voxels than the image; its voxels count by their part inside")),
