@@ -82,6 +82,18 @@ fn a_correction_that_does_not_fit_or_cannot_be_read_is_an_error() {
     assert!(run(at, &again).contains("up to date, skipped"));
     fs::rename(at.join("kept.hs"), at.join("scan_add.hs")).unwrap();
     assert!(!run(at, &again).contains("up to date, skipped"));
+    // Each of them in the place of the other; the scan itself as its background.
+    for (files, expected) in [
+        ("--multiplicative scan_add.hs", "it contains randoms, which is a background"),
+        ("--additive scan_mult.hs", "it contains attenuation, which is a factor"),
+    ] {
+        let exchanged = format!("reconstruct scan.hs {files} {SETTINGS} -o no.npy");
+        let said = refused(at, 1, &exchanged.split(' ').collect::<Vec<_>>());
+        assert!(said.contains(expected), "{said}");
+    }
+    let itself = format!("reconstruct alone.hs --additive alone.hs {SETTINGS} -o no.npy");
+    let said = tomoscope(at, &itself.split(' ').collect::<Vec<_>>());
+    assert!(String::from_utf8_lossy(&said.stderr).contains("equal to the scan itself"), "{said:?}");
 }
 
 #[test]

@@ -136,6 +136,11 @@ fn info_describes_the_time_of_a_scan() {
     fs::write(at.join("a.Cdh"), header.replace("Duration (s): 60", "Duration (s): 30")).unwrap();
     let text = said(at, "info a.Cdh");
     assert!(text.contains("after the start of the scan, whose header has 30 s"), "{text}");
+    assert!(header.contains("Maximum axial difference mm: 27.5"), "{header}");
+    fs::write(at.join("a.Cdh"), header.replace("difference mm: 27.5", "difference mm: 2.75")).unwrap();
+    assert!(said(at, "info a.Cdh").contains("farther apart along the axis than"));
+    fs::write(at.join("a.Cdh"), format!("{header}\nCalibration factors: 7\n")).unwrap();
+    assert!(refused(at, 1, &words("info a.Cdh")).contains("one line with this key"));
     // An empty list.
     fs::write(at.join("empty.lmDat"), "").unwrap();
     assert!(failed(at, "io.unsupported.yrt-pet", &words("info empty.lmDat")).contains("does not name its scanner"));

@@ -300,6 +300,8 @@ fn options_that_contradict_the_header_are_named() {
     assert!(said.len() == 2 && said[0].contains("--dose-mbq is 185 MBq") && said[1].contains("--weight-kg is 70 kg"), "{said:?}");
     assert!(said[1].contains("has 62.5 kg"), "{said:?}");
     assert_eq!(warnings("--suv suvbsa --weight-kg 62.5 --dose-mbq 370"), [""; 0]);
+    let said = warnings("--suv suvbsa --sex male --injected -30min");
+    assert!(said.len() == 2 && said[0].contains("--sex is male") && said[1].contains("--injected is "), "{said:?}");
     assert!(warnings("--suv suvbsa --duration-secs 600")[0].contains("--duration-secs is 600 s"));
     // A frame outside the scan, which has a share of 0 in its calibration.
     run(at, "simulate cylinder --scanner small --list-mode --counts 2e4 --attenuation --duration-secs 60 -o events.petsird");

@@ -368,6 +368,10 @@ fn slices_of_several_meanings_are_refused() {
         (tags::DECAY_CORRECTION, "ADMIN"),
         (tags::SERIES_TIME, "010203"),
         (tags::CORRECTED_IMAGE, "DECY"),
+        (tags::PATIENT_ID, "another"),
+        (tags::PATIENT_SIZE, "1.5"),
+        (tags::PATIENT_SEX, "O"),
+        (tags::STUDY_INSTANCE_UID, "2.25.7"),
     ] {
         let mixed = changed("pet", |index, slice| {
             if index == 1 {

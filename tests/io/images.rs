@@ -93,6 +93,8 @@ fn other_programs_spell_and_scale_in_their_ways() {
         let expected = |value: &f32| slope * value + intercept;
         assert!(volume.as_slice().iter().zip(plain.as_slice()).all(|(found, value)| *found == expected(value)), "{keys}");
     }
+    let error = read(&header("signed integer 2", false, "scale factor (mm/pixel) [3] := 6\n")).unwrap_err().to_string();
+    assert!(error.contains("scale factor (mm/pixel) [3]") && error.contains('4'), "{error}");
     // Data behind a block of 2048 bytes.
     let behind = [&vec![0; 2048], &data[..]].concat();
     let text = header("signed integer 2", false, "data starting block := 1\n");

@@ -115,6 +115,8 @@ pub struct PlacedCt<'a> {
     placement: Option<Placement>,
     settings: CtSettings,
     lines: HounsfieldLines,
+    /// Tube voltage of the series, kV.
+    kvp_of_file: Option<f64>,
 }
 
 /// Voxels of a field of view.
@@ -149,7 +151,8 @@ impl<'a> PlacedCt<'a> {
             return Err(CtProblem::NotFinite(values));
         }
         let kvp = settings.kvp.or(series.kvp).ok_or(CtProblem::NoTubeVoltage)?;
-        Ok(Self { volume, placement: series.placement, settings: *settings, lines: HounsfieldLines::new(kvp)? })
+        let (placement, lines) = (series.placement, HounsfieldLines::new(kvp)?);
+        Ok(Self { volume, placement, settings: *settings, lines, kvp_of_file: series.kvp })
     }
 
     /// Returns the point of the CT's grid at a point of the world.
@@ -252,7 +255,9 @@ impl<'a> PlacedCt<'a> {
         let interpolated = || format!("tube voltage of {kvp} kV: coefficients interpolated between those of Carney 2006");
         let (low, _) = self.volume.range();
         let no_air = || format!("smallest value {low} HU: no air; check that its values are Hounsfield units");
-        let found = [self.lines.is_interpolated.then(interpolated), (low > -500.0).then(no_air)];
+        let other = |kvp_of_file: f64| format!("the tube voltage is set to {kvp} kV, but the series has {kvp_of_file} kV (KVP)");
+        let of_file = self.kvp_of_file.filter(|of_file| *of_file != kvp).map(other);
+        let found = [of_file, self.lines.is_interpolated.then(interpolated), (low > -500.0).then(no_air)];
         found.into_iter().flatten().collect()
     }
 }

@@ -24,6 +24,12 @@ const MM_PER_CM: f32 = 10.0;
 const DENSE_PER_CM: f32 = 0.3;
 const DENSE_SHARE: f64 = 0.01;
 
+/// Denser than bone, 1/cm: most of a body is not.
+const BONE_PER_CM: f32 = 0.18;
+
+/// Largest value of a map in which there is less than water anywhere, 1/cm.
+const NO_WATER_PER_CM: f32 = 0.05;
+
 /// Smallest plausible share of the photon pairs that survive along a row.
 const LEAST_SURVIVAL: f64 = 1e-4;
 
@@ -67,20 +73,28 @@ pub fn read_attenuation(path: &Path, unit: Option<MuUnit>) -> Result<(Attenuatio
     let factor = if unit == MuUnit::PerCm { MM_PER_CM } else { 1.0 };
     volume.as_mut_slice().iter_mut().for_each(|value| *value = value.max(0.0) / factor);
     volume.unit = Unit::Unknown;
-    notices.extend(dense(&volume).map(|text| notice::warning(path, text)));
+    notices.extend(implausible(&volume).map(|text| notice::warning(path, text)));
     Ok((AttenuationMap { file: path.to_owned(), per_mm: volume, ct: None }, notices))
 }
 
-/// Returns what makes a map implausible: many dense voxels, or a row in which nearly no pair of photons survives.
-fn dense(per_mm: &Volume) -> Option<String> {
+/// Returns what makes a map implausible: nothing as dense as water, many dense voxels, or a row in which nearly no pair of photons
+/// survives.
+fn implausible(per_mm: &Volume) -> Option<String> {
     let values = per_mm.as_slice();
-    let num = values.iter().filter(|value| **value > 0.0).count();
-    let num_dense = values.iter().filter(|value| MM_PER_CM * **value > DENSE_PER_CM).count();
-    if num_dense as f64 > DENSE_SHARE * num as f64 {
-        let percent = 100.0 * num_dense as f64 / num as f64;
-        return Some(format!(
-            "{percent:.0} % of its voxels that attenuate are above {DENSE_PER_CM} /cm (bone has 0.17): check its unit (--mu-unit)"
-        ));
+    let num_above = |per_cm: f32| values.iter().filter(|value| MM_PER_CM * **value > per_cm).count() as f64;
+    let num = num_above(0.0);
+    for (limit, most) in [(DENSE_PER_CM, DENSE_SHARE * num), (BONE_PER_CM, 0.5 * num_above(NO_WATER_PER_CM))] {
+        let num_dense = num_above(limit);
+        if num_dense > most {
+            let percent = 100.0 * num_dense / num;
+            return Some(format!(
+                "{percent:.0} % of its voxels that attenuate are above {limit} /cm (water has 0.096, bone 0.17): check its unit (--mu-unit)"
+            ));
+        }
+    }
+    let largest = MM_PER_CM * per_mm.range().1;
+    if largest > 0.0 && largest < NO_WATER_PER_CM {
+        return Some(format!("its largest value is {largest} /cm, but water has 0.096: check its unit (--mu-unit)"));
     }
     let [nx, ny, _] = per_mm.grid.size;
     let [dx, dy, _] = per_mm.grid.voxel_mm;
@@ -138,6 +152,8 @@ mod tests {
         };
         // Water, and bone; a body as wide as a metre is none.
         assert!(![(400.0, 0.096), (100.0, 0.17)].into_iter().any(|(side_mm, value)| is_reported(side_mm, value, None)));
+        // Twice the density of water everywhere, and a tenth of it.
+        assert!(is_reported(100.0, 0.192, None) && is_reported(100.0, 0.0096, Some(MuUnit::PerCm)));
         assert!(
             is_reported(1000.0, 0.096, None) && is_reported(100.0, 1.0, None) && is_reported(100.0, 0.096, Some(MuUnit::PerMm))
         );
@@ -162,7 +178,7 @@ mod tests {
         let (map, notices) = read(Unit::Unknown, 0.0096).unwrap();
         assert!((map.per_mm.as_slice()[7] - 0.0096).abs() < 1e-9 && notices[0].text.contains("1/mm"), "{notices:?}");
         let (map, notices) = read(Unit::PerCm, 0.0096).unwrap();
-        assert!((map.per_mm.as_slice()[7] - 0.00096).abs() < 1e-9 && notices.is_empty(), "{notices:?}");
+        assert!((map.per_mm.as_slice()[7] - 0.00096).abs() < 1e-9 && notices[0].text.contains("water has 0.096"), "{notices:?}");
         let error = read(Unit::Unknown, 0.04).unwrap_err();
         assert_eq!(error.problem(), Some(&AttenuationProblem::Ambiguous(0.04)));
         let given = read_attenuation(&path, Some(MuUnit::PerMm)).unwrap().0;

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::coded::coded;
 use crate::data::{
-    Counts, ImageChoice, ImageSeries, Michelogram, Origin, OxygenSeries, PairCounts, SeriesProblem, Study, Sweep, TofBackground,
-    not_of_a_series,
+    CorrectionContent, Counts, ImageChoice, ImageSeries, Michelogram, Origin, OxygenSeries, PairCounts, SeriesProblem, Study,
+    Sweep, TofBackground, not_of_a_series,
 };
 use crate::io::by_content::{read_images, read_measured, read_projections};
+use crate::io::companions::correction_contents;
 use crate::io::error::IoError;
 use crate::io::notice;
 use crate::io::own::oximetry::{self, OximetryStudy};
@@ -35,8 +36,8 @@ const SLACK: f32 = 0.01;
 /// Largest of factors that are all about 1.
 const SOME: f32 = 0.05;
 
-/// Bins of ten with counts whose factors are above 1: of relative efficiencies about five.
-const MANY_OF_TEN: u64 = 8;
+/// Bins of a hundred with counts whose factors are above 1: of relative efficiencies about fifty.
+const MANY_OF_HUNDRED: u64 = 65;
 
 /// Largest factor of relative efficiencies, whose mean is 1.
 const MOST: f32 = 10.0;
@@ -64,7 +65,16 @@ pub fn read_study(path: &Path, files: CorrectionFiles) -> Result<Study<Counts>, 
         notices.extend(more);
         Ok(Some(data))
     };
+    for (file, is_additive) in [(of_factors, false), (additive, true)] {
+        let contents = file.map_or(Ok(None), correction_contents)?.unwrap_or_default();
+        if let (Some(file), Some(content)) = (file, contents.iter().find(|content| content.is_additive() != is_additive)) {
+            return Err(IoError::unsupported(file, OtherCorrection { content: *content, is_additive }));
+        }
+    }
     let (mut multiplicative, additive) = (read(of_factors)?, read(additive)?);
+    if let (Some(file), true) = (files.additive, additive.as_ref().is_some_and(|additive| additive.counts == prompts.counts)) {
+        notices.push(notice::warning(file, "the background is equal to the scan itself: nothing is left for the image"));
+    }
     if let (Some(file), Some(factors)) = (of_factors, &mut multiplicative) {
         if multiplicative_inverse {
             let num_zero = factors.invert();
@@ -98,6 +108,17 @@ pub fn read_study(path: &Path, files: CorrectionFiles) -> Result<Study<Counts>, 
     Ok(Study { origin, notices, ..Study::new(title, counts) })
 }
 
+/// A correction of the other kind.
+#[derive(Debug, thiserror::Error)]
+#[error("it contains {content}, which {}", if self.is_additive { "is a factor: set --multiplicative" } else { "is a background: set --additive" })]
+struct OtherCorrection {
+    content: CorrectionContent,
+    /// True of the place of a background.
+    is_additive: bool,
+}
+
+coded!(OtherCorrection = "io.unsupported.interfile");
+
 /// Returns the smallest factor above 0, and the largest.
 fn extremes(factors: &[f32]) -> (f32, f32) {
     let above_zero = factors.iter().copied().filter(|factor| *factor > 0.0);
@@ -116,7 +137,7 @@ fn implausible_factors(prompts: &Michelogram, factors: &Michelogram, is_inverse:
     let (smallest, largest) = extremes(&factors.counts);
     // Of survival × efficiency none is above 1; of relative efficiencies about half of the bins.
     let has_none_below = smallest > 1.0 - SLACK && largest > 1.0 + SOME;
-    (MANY_OF_TEN * num < 10 * above || has_none_below || largest > MOST).then(|| {
+    (MANY_OF_HUNDRED * num < 100 * above || has_none_below || largest > MOST).then(|| {
         format!(
             "{above} of the {num} bins with counts have factors above 1 (up to {largest:.4}), more than all photon pairs: factors are \
              efficiency × survival; {advice}"

@@ -126,7 +126,8 @@ impl ScanTime {
 
     /// Returns the warning about a header whose start or duration is not that of this number of events.
     fn contradiction(&self, facts: &ListMetadata, num_events: usize) -> Option<Notice> {
-        let ([first, end], start) = (self.events_ms?, facts.start_ms);
+        // (Events of a histogram have one time.)
+        let ([first, end], start) = (self.events_ms.filter(|[first, end]| *end > first + 1)?, facts.start_ms);
         let secs = |ms: u64| ms as f64 / 1e3;
         if first < start {
             let text = format!(

@@ -13,3 +13,10 @@ pub enum CorrectionContent {
     /// Scattered coincidences, in a background.
     Scatter,
 }
+
+impl CorrectionContent {
+    /// Returns true if it belongs to a background, false if to factors.
+    pub fn is_additive(self) -> bool {
+        matches!(self, Self::Randoms | Self::Scatter)
+    }
+}

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::geometry::{Directions, Point, dot};
 
 /// The half sphere is a pyramid whose corners are so far above its rim: its area is 2π within as much.
-const RIM: f64 = 1e-12;
+const RIM: f64 = 1e-8;
 
 /// Returns the solid angle of the points of the half sphere that are nearest to each direction; in all 2π. Equal directions share.
 pub fn solid_angle_weights(directions: &[Point]) -> Vec<f64> {
@@ -142,11 +142,11 @@ mod tests {
         let diagonals = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]].map(|[x, y]| [x, y, 1.0].map(|v| v / 3f64.sqrt()));
         let of_symmetry = [solid_angle_weights(&axes), solid_angle_weights(&diagonals), solid_angle_weights(&axes[..1])];
         for weights in of_symmetry {
-            assert!(weights.iter().all(|weight| (weight - TAU / weights.len() as f64).abs() < 1e-9), "{weights:?}");
+            assert!(weights.iter().all(|weight| (weight - TAU / weights.len() as f64).abs() < 1e-6), "{weights:?}");
         }
         let twice = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]];
         let weights = solid_angle_weights(&twice);
-        assert!(weights[0] == weights[2] && (weights[1] - PI).abs() < 1e-9, "{weights:?}");
+        assert!(weights[0] == weights[2] && (weights[1] - PI).abs() < 1e-6, "{weights:?}");
         assert_eq!(solid_angle_weights(&[]), Vec::<f64>::new());
     }
 

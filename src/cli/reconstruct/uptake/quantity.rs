@@ -32,6 +32,9 @@ const SINOGRAMS: &str = "sinogram header";
 /// Largest relative difference of an option from the header that is the same number.
 const OPTION_TOLERANCE: f64 = 0.01;
 
+/// Moments that differ by less are the same, s.
+const SAME_MOMENT_SECS: f64 = 2.0;
+
 /// Calibration and scan of the images of a command.
 pub struct Uptake {
     calibration: Option<f64>,
@@ -175,7 +178,33 @@ fn overridden(uptake: &UptakeOptions, facts: &ScanFacts, header: &str) -> Vec<No
     let text = |(option, unit, given, found): (_, _, f64, f64)| {
         Notice::warning(format!("{option} is {given} {unit}, but the {header} has {found} {unit}; the option counts"))
     };
-    different.map(text).collect()
+    let of_sex = uptake.sex.zip(exam.sex).filter(|(given, found)| given != found);
+    let of_half_life =
+        uptake.half_life.zip(facts.half_life_secs).filter(|(given, found)| (given.secs - found).abs() > OPTION_TOLERANCE * found);
+    // In the time zone of the header, if both have one or neither has.
+    let moment = |moment: Moment| match moment.offset {
+        Some(offset) if !exam.is_local => moment.local.checked_sub(SignedDuration::from_secs(i64::from(offset.seconds()))).ok(),
+        None if exam.is_local => Some(moment.local),
+        _ => None,
+    };
+    let start = uptake.scan_start.and_then(moment);
+    let injected = match uptake.injected {
+        Some(Injection::At(at)) => moment(at),
+        Some(Injection::Before(duration)) => start.or(exam.start).and_then(|start| start.checked_sub(duration).ok()),
+        None => None,
+    };
+    let (of_start, of_injection) = (start.zip(exam.start), injected.zip(exam.injection));
+    let is_other = |(given, found): &(DateTime, DateTime)| given.duration_since(*found).as_secs_f64().abs() > SAME_MOMENT_SECS;
+    let others = [
+        of_sex.map(|(given, found)| ("--sex", format!("{given:?}").to_lowercase(), format!("{found:?}").to_lowercase())),
+        of_half_life.map(|(given, found)| ("--half-life", format!("{} s", given.secs), format!("{found} s"))),
+        of_start.filter(is_other).map(|(given, found)| ("--scan-start", given.to_string(), found.to_string())),
+        of_injection.filter(is_other).map(|(given, found)| ("--injected", given.to_string(), found.to_string())),
+    ];
+    let others = others.into_iter().flatten().map(|(option, given, found)| {
+        Notice::warning(format!("{option} is {given}, but the {header} has {found}; the option counts"))
+    });
+    different.map(text).chain(others).collect()
 }
 
 /// Returns start and end of the image of a job after the start of the scan, s.

@@ -30,7 +30,14 @@ struct Decoder {
     has_background: bool,
     /// Events whose time of flight is outside the range of the header.
     num_outside: u64,
+    /// Positions of the crystals along the axis and the largest difference of the header, mm.
+    axial_mm: Option<(Vec<f64>, f64)>,
+    /// Events of crystals that are farther apart.
+    num_beyond: u64,
 }
+
+/// Positions along the axis are rounded by as much, mm.
+const AXIAL_ROUNDING_MM: f64 = 1e-3;
 
 /// Time of flight of a list, mm.
 #[derive(Clone, Copy)]
@@ -75,6 +82,10 @@ pub fn open(path: &Path, options: &ListOptions) -> Result<Box<dyn EventReader>, 
         has_background: header.has_scatter || header.has_randoms,
         factors,
         num_outside: 0,
+        axial_mm: header
+            .max_axial_mm
+            .map(|most| (facts.detectors.crystals().iter().map(|crystal| crystal.centre_mm[2]).collect(), most)),
+        num_beyond: 0,
     };
     if header.has_kind {
         notices.push(notice::info(path, "its events have a kind, which is ignored"));
@@ -104,7 +115,12 @@ impl RecordDecoder for Decoder {
     fn decode(&mut self, record: &[u8], chunk: &mut EventChunk) -> Result<(), Refusal> {
         let events = &mut chunk.prompts;
         let layout = &self.factors.layout;
-        events.pairs.push(self.ends.pair_of(record, layout, self.max_lines, &mut self.lines)?);
+        let pair = self.ends.pair_of(record, layout, self.max_lines, &mut self.lines)?;
+        if let Some((along, most)) = &self.axial_mm {
+            let [a, b] = pair.map(|crystal| along[crystal as usize]);
+            self.num_beyond += u64::from((a - b).abs() > most + AXIAL_ROUNDING_MM);
+        }
+        events.pairs.push(pair);
         events.times_ms.push(layout.time.map_or(0, |at| u32_at(record, at)));
         if self.has_factors {
             events.multiplicative.push(self.factors.multiplicative(record)?);
@@ -126,6 +142,15 @@ impl RecordDecoder for Decoder {
 
     fn notices(&mut self, data: &Path) -> Vec<Notice> {
         let range = "is outside the range of its header ('List TOF measurement range (ps)')";
-        outside_range(data, &mut self.num_outside, range)
+        let mut notices = outside_range(data, &mut self.num_outside, range);
+        let num_beyond = std::mem::take(&mut self.num_beyond);
+        if num_beyond > 0 {
+            let text = format!(
+                "{num_beyond} events are of crystals farther apart along the axis than 'Maximum axial difference mm' of the header: the \
+                 sensitivity has no such pairs"
+            );
+            notices.push(notice::warning(data, text));
+        }
+        notices
     }
 }

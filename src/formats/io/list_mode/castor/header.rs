@@ -6,6 +6,10 @@ use super::keys::Keys;
 use crate::io::error::IoError;
 use crate::io::list_mode::castor::problem::CastorProblem;
 
+/// Keys whose numbers scale or place the events.
+const NUMBERS: [&str; 5] =
+    ["Number of events", "Start time (s)", "Duration (s)", "Calibration factor", "Maximum axial difference mm"];
+
 /// Content of the entries of a data file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -74,6 +78,7 @@ impl Header {
     /// A key that is missing or has an invalid value; unsupported content.
     pub(super) fn read(path: &Path) -> Result<Self, IoError> {
         let keys = Keys::read(path)?;
+        keys.refuse_different(&NUMBERS)?;
         let mode = mode(&keys)?;
         match keys.required("Data type")? {
             "PET" => {}

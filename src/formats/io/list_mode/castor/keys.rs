@@ -38,6 +38,22 @@ impl Keys {
         Some(value.trim().trim_start_matches(['!', ' ', '\t']))
     }
 
+    /// Refuses lines that contain the same key with different values: CASToR takes the first of them.
+    ///
+    /// # Errors
+    /// Such lines.
+    pub(super) fn refuse_different(&self, keys: &[&str]) -> Result<(), IoError> {
+        for key in keys {
+            let mut lines = self.lines.iter().filter(|line| line.contains(key));
+            let value = |line: &String| line.split_once(':').map(|(_, value)| value.trim().to_owned());
+            let Some(first) = lines.next() else { continue };
+            if let Some(other) = lines.find(|line| value(line) != value(first)) {
+                return Err(self.invalid(key, other.trim(), &format!("one line with this key; '{}' comes before", first.trim())));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the value of a required key.
     ///
     /// # Errors
@@ -130,5 +146,8 @@ mod tests {
         let four = keys.per_layer("sizes", 4, None::<f64>).unwrap_err();
         assert!(matches!(&four, IoError::Value { key, .. } if key == "sizes"), "{four}");
         assert!(keys.flag("flag").is_err() && !keys.flag("no such").unwrap());
+        assert!(keys.refuse_different(&["sizes", "flag"]).is_ok());
+        let error = keys.refuse_different(&["a mode"]).unwrap_err().to_string();
+        assert!(error.contains("one line with this key"), "{error}");
     }
 }

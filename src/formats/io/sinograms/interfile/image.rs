@@ -63,7 +63,12 @@ fn grid(header: &Header) -> Result<Grid, IoError> {
         size[axis] = header.count_at("matrix size", axis + 1)?;
         let mut pitch = None;
         for key in PITCH {
-            pitch = pitch.or(header.number_at(key, axis + 1)?);
+            let found = header.number_at(key, axis + 1)?;
+            if let (Some(pitch), Some(found)) = (pitch, found.filter(|found| pitch.is_some_and(|pitch| pitch != *found))) {
+                let expected = format!("{pitch}, as in '{} [{}]'", PITCH[0], axis + 1);
+                return Err(header.invalid(&format!("{key} [{}]", axis + 1), &found.to_string(), &expected));
+            }
+            pitch = pitch.or(found);
         }
         let missing = || header.missing(&format!("{} [{}]", PITCH[0], axis + 1), "add the distance of voxels, mm");
         voxel_mm[axis] = pitch.ok_or_else(missing)?;

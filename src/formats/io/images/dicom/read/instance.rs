@@ -47,9 +47,23 @@ pub struct Plane {
     pub reference_secs: Option<f64>,
 }
 
-/// Attributes that give the values of a series their meaning: its files have the same.
-const ALIKE: [Tag; 6] =
-    [tags::UNITS, tags::SUV_TYPE, tags::DECAY_CORRECTION, tags::PATIENT_WEIGHT, tags::SERIES_TIME, tags::CORRECTED_IMAGE];
+/// Attributes that all files of a series have the same: the patient and the study.
+const ALIKE: [Tag; 3] = [tags::PATIENT_NAME, tags::PATIENT_ID, tags::STUDY_INSTANCE_UID];
+
+/// The same of CT: what gives its values their meaning.
+const ALIKE_OF_CT: [Tag; 2] = [tags::KVP, tags::RESCALE_TYPE];
+
+/// The same of PET.
+const ALIKE_OF_PET: [Tag; 8] = [
+    tags::UNITS,
+    tags::SUV_TYPE,
+    tags::DECAY_CORRECTION,
+    tags::PATIENT_WEIGHT,
+    tags::PATIENT_SIZE,
+    tags::PATIENT_SEX,
+    tags::SERIES_TIME,
+    tags::CORRECTED_IMAGE,
+];
 
 /// The same of the tracer.
 const ALIKE_OF_TRACER: [Tag; 4] = [
@@ -76,7 +90,7 @@ pub struct Instance {
     /// False for a data set that begins the file.
     pub has_preamble: bool,
     /// Values of the attributes [`ALIKE`] and [`ALIKE_OF_TRACER`], of PET.
-    alike: Vec<Option<String>>,
+    alike: Vec<(Tag, Option<String>)>,
     /// Its planes, one for each frame.
     pub planes: Vec<Plane>,
 }
@@ -106,14 +120,14 @@ impl Instance {
         let layout = layout(&attributes, pixels)?;
         check_size(pixels, &layout)?;
         let tracer = attributes.first_of(tags::RADIOPHARMACEUTICAL_INFORMATION_SEQUENCE);
-        let of_tracer = |tag| tracer.as_ref().and_then(|tracer| tracer.text(tag));
-        let alike = match modality {
-            Modality::Pet => {
-                let of_series = ALIKE.iter().map(|tag| Some(attributes.texts(*tag).join("\\")));
-                of_series.chain(ALIKE_OF_TRACER.map(of_tracer)).collect()
-            }
-            _ => Vec::new(),
+        let of_tracer = |tag| (tag, tracer.as_ref().and_then(|tracer| tracer.text(tag)));
+        let of_kind: &[Tag] = match modality {
+            Modality::Pet => &ALIKE_OF_PET,
+            Modality::Ct => &ALIKE_OF_CT,
+            _ => &[],
         };
+        let of_series = ALIKE.iter().chain(of_kind).map(|tag| (*tag, Some(attributes.texts(*tag).join("\\"))));
+        let alike = of_series.chain(ALIKE_OF_TRACER.map(of_tracer)).collect();
         let planes = (0..layout.num_frames).map(|frame| plane(object, file, frame)).collect::<Result<_, _>>()?;
         Ok(Self {
             path: path.to_owned(),
@@ -235,6 +249,6 @@ pub fn difference(a: &Instance, b: &Instance) -> Option<DicomProblem> {
         (a.names.frame_of_reference != b.names.frame_of_reference, tags::FRAME_OF_REFERENCE_UID),
         (a.modality != b.modality, tags::MODALITY),
     ];
-    let values = a.alike.iter().zip(&b.alike).map(|(a, b)| a != b).zip(ALIKE.into_iter().chain(ALIKE_OF_TRACER));
+    let values = a.alike.iter().zip(&b.alike).map(|(a, b)| (a != b, a.0));
     differs.into_iter().chain(values).find(|(differ, _)| *differ).map(|(_, tag)| DicomProblem::Mixed(name(tag)))
 }

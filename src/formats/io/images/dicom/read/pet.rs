@@ -7,7 +7,7 @@
 
 use dicom_dictionary_std::tags;
 use dicom_object::Tag;
-use jiff::civil::DateTime;
+use jiff::civil::{DateTime, Time};
 use jiff::{SignedDuration, Span};
 
 use super::attributes::{Attributes, name};
@@ -50,6 +50,15 @@ pub fn pet_scan(attributes: &Attributes, planes: &[Plane], warn: &mut dyn FnMut(
     let scan_end = planes.iter().filter_map(end).max();
     let scan = [scan_start.as_ref().map(|start| start.value), scan_end];
     let injection = tracer.as_ref().and_then(|tracer| injection(attributes, tracer, scan, known_half_life, warn));
+    if let Some(moment) = injection.as_ref().map(|injection| injection.value).filter(|moment| moment.time() == Time::midnight()) {
+        warn(format!("its injection is at {moment} exactly, as of a time that was not entered: check uptake values"));
+    }
+    let tracers = attributes.all_of(tags::RADIOPHARMACEUTICAL_INFORMATION_SEQUENCE);
+    let facts = [tags::RADIONUCLIDE_TOTAL_DOSE, tags::RADIONUCLIDE_HALF_LIFE, tags::RADIOPHARMACEUTICAL_START_TIME];
+    if tracers.iter().any(|other| facts.iter().any(|tag| other.text(*tag) != tracers[0].text(*tag))) {
+        let attribute = name(tags::RADIOPHARMACEUTICAL_INFORMATION_SEQUENCE);
+        warn(format!("{attribute} has {} tracers with other facts; the first one counts", tracers.len()));
+    }
     let sex = match attributes.text(tags::PATIENT_SEX).as_deref() {
         Some("F") => Some(Sex::Female),
         Some("M") => Some(Sex::Male),
@@ -429,6 +438,21 @@ mod tests {
             assert_eq!(scan.injection.unwrap().value, civil::date(2026, 3, 1).at(11, 15, 0, 0));
             assert_eq!(warnings.len(), num, "{warnings:?}");
         }
+        // Midnight exactly, and a second tracer with another half-life.
+        let (_, warnings) = start(&[(tags::RADIOPHARMACEUTICAL_START_TIME, "000000")]);
+        assert!(warnings.len() == 1 && warnings[0].contains("not entered"), "{warnings:?}");
+        let mut two = object(&[], &[]);
+        let tracer = |of_tracer: &[(Tag, &str)]| {
+            let object = object(&[], of_tracer);
+            let sequence = object.element(tags::RADIOPHARMACEUTICAL_INFORMATION_SEQUENCE).unwrap();
+            sequence.items().unwrap()[0].clone()
+        };
+        let tracers = vec![tracer(&[]), tracer(&[(tags::RADIONUCLIDE_HALF_LIFE, "4062.6")])];
+        let sequence = DataSetSequence::from(tracers);
+        two.put(DataElement::new(tags::RADIOPHARMACEUTICAL_INFORMATION_SEQUENCE, VR::SQ, sequence));
+        let (scan, warnings) = scan_of(&two, std::slice::from_ref(&plane));
+        assert_eq!(scan.half_life_secs.unwrap().value, 6586.2);
+        assert!(warnings.iter().any(|warning| warning.contains("2 tracers")), "{warnings:?}");
         let zirconium = [(tags::RADIOPHARMACEUTICAL_START_TIME, "110000"), (tags::RADIONUCLIDE_HALF_LIFE, "282276")];
         let (scan, warnings) = start(&zirconium);
         assert!(scan.injection.is_none() && warnings[0].contains("no date"), "{warnings:?}");
