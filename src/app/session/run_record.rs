@@ -9,9 +9,9 @@ use crate::data::{Study, Sweep};
 use crate::operator::Accumulation;
 use crate::plan::{
     AUTO, AccumulationSpan, AlgorithmChoice, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord,
-    EmRecord, FbpRecord, FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, OptimalityRecord, Progress,
-    ProjectorRecord, Provenance, RadicalRecord, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use,
-    rays_of_a_pair,
+    EmRecord, ExplainedRecord, FbpRecord, FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, OptimalityRecord,
+    Progress, ProjectorRecord, Provenance, RadicalRecord, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan,
+    rays_in_use, rays_of_a_pair,
 };
 use crate::recon::{AscentReport, Explained, Optimality, RaceReport};
 
@@ -194,13 +194,10 @@ impl RunRecord {
         let entry = settings.algorithm.entry();
         let is_fbp = settings.algorithm.stages().is_some();
         let is_tv = settings.algorithm == AlgorithmChoice::TV;
-        let explained = self.explained_by(subiteration);
         let em = EmRecord {
             subsets: self.info.num_subsets,
             start_image: if settings.init.is_some() { "given" } else { "uniform" }.to_owned(),
             racy_sensitivity: settings.research.racy_sensitivity,
-            explained: explained.map(Explained::ratio),
-            explained_net: explained.and_then(Explained::net_ratio),
             race: self.race_at(subiteration),
             subset_rule: settings.subset_rule.map(SubsetRecord::from),
         };
@@ -215,6 +212,7 @@ impl RunRecord {
             name: entry.key.to_owned(),
             em: (!is_fbp && !is_tv).then_some(em),
             fbp: is_fbp.then_some(fbp),
+            explained: self.explained_by(subiteration).map(ExplainedRecord::from).unwrap_or_default(),
             ascent,
             replicates: settings.replicates,
             parameters,

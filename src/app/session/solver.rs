@@ -401,7 +401,7 @@ impl Solver {
             self.send(EventKind::Explained { subiteration, explained });
         }
         if is_new {
-            self.send(EventKind::Notice(unusually_explained(explained, has_race, num_subsets)));
+            self.send(EventKind::Notice(unusually_explained(explained, is_penalised, has_race, num_subsets)));
         }
         Ok(())
     }
@@ -579,8 +579,14 @@ fn convergence(residual: Optimality) -> Notice {
 }
 
 /// Returns a warning about an image that explains too little or too much of the data.
-fn unusually_explained(explained: Explained, has_race: bool, num_subsets: usize) -> Notice {
+fn unusually_explained(explained: Explained, is_penalised: bool, has_race: bool, num_subsets: usize) -> Notice {
     let causes = match explained.worse() {
+        _ if matches!(explained, Explained::Signal { .. }) && is_penalised => {
+            "Likely causes: a penalty so strong that the image is flat, too few iterations, an image smaller than the object, a reference spectrum that is shifted or of another line, gain or field that drifted between projections"
+        }
+        _ if matches!(explained, Explained::Signal { .. }) => {
+            "Likely causes: an image smaller than the object, a reference spectrum that is shifted or of another line, gain or field that drifted between projections, too few directions for a large image, a cut-off so high that noise is amplified"
+        }
         _ if has_race => "The non-atomic accumulation lost additions (race condition)",
         ratio if ratio < 1.0 && num_subsets > 1 => {
             "Likely causes: too many subsets for so few counts, an image smaller than the object, counts without any line in the image"

@@ -5,7 +5,9 @@ use crate::cli::shared::error::CliResult;
 use crate::cli::shared::notices;
 use crate::data::Volume;
 use crate::io::{check_series, read_sweep};
-use crate::plan::{AlgorithmRecord, FbpRecord, PulseAcquisitions, RunSettings, SingleImage, default_sweep_settings};
+use crate::plan::{
+    AlgorithmRecord, ExplainedRecord, FbpRecord, PulseAcquisitions, RunSettings, SingleImage, default_sweep_settings,
+};
 use crate::task::Task;
 
 /// Images with the record of their reconstruction.
@@ -59,6 +61,7 @@ pub fn images(acquisitions: &PulseAcquisitions, task: &Task) -> CliResult<Recons
             name: entry.key.to_owned(),
             em: None,
             fbp: is_fbp.then_some(FbpRecord { program, kernel: settings.research.kernel }),
+            explained: ExplainedRecord::default(),
             ascent: None,
             replicates: None,
             parameters: settings.parameters.in_full(entry.parameters),

@@ -51,6 +51,8 @@ pub(in crate::cli) struct Work<'a> {
     totals: Totals,
     /// True if a signal came.
     pub interrupted: bool,
+    /// Full iterations of the last image.
+    iteration: usize,
     /// Part of the data that the last image explains, and whether its step was non-atomic.
     explained: Option<Explained>,
     /// Distance of the last image from the maximum of its objective.
@@ -113,6 +115,7 @@ impl<'a> Work<'a> {
             progress: Progress::new(job.iteration_scheme()),
             totals: Totals::default(),
             interrupted: false,
+            iteration: 0,
             explained: None,
             optimality: None,
             is_penalised: job.settings.algorithm.has_penalty(),
@@ -182,6 +185,9 @@ impl<'a> Work<'a> {
         if let Some(record) = &mut self.record {
             record.explained(subiteration, explained);
         }
+        if let Some(rows) = self.rows.filter(|_| self.table.is_ok()) {
+            self.tabulate(&rows.explained_rows([self.iteration, subiteration], explained));
+        }
     }
 
     fn optimality(&mut self, subiteration: usize, residual: Optimality) {
@@ -196,7 +202,7 @@ impl<'a> Work<'a> {
 
     fn iterate(&mut self, report: &IterateReport) {
         (self.explained, self.has_race) = (report.explained, report.race.is_some());
-        self.optimality = None;
+        (self.iteration, self.optimality) = (report.iteration, None);
         self.totals.add(report);
         let ascent = report.ascent.filter(|_| self.finds_strength);
         self.strength = self.strength.or(ascent.map(|ascent| ascent.tuning.strength));

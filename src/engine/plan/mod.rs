@@ -82,7 +82,7 @@ pub use projector::ring_functions::RingFunctions;
 pub use projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
 pub use projector::system::System;
 pub use provenance::algorithm::{
-    AlgorithmRecord, AscentRecord, EmRecord, FbpRecord, ObjectiveRecord, OptimalityRecord, TuningSpan,
+    AlgorithmRecord, AscentRecord, EmRecord, ExplainedRecord, FbpRecord, ObjectiveRecord, OptimalityRecord, TuningSpan,
 };
 pub use provenance::{
     AccumulationSpan, ContentFingerprint, CorrectionRecord, DataRecord, DeviceRecord, ExperimentRecord, FrameRecord, ImageKind,

@@ -45,7 +45,7 @@ pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
 pub use explained::Explained;
 pub use fbp::{
-    Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resampling_error,
+    Baseline, Fbp, FbpSettings, Filter, FilterSettings, Noise, ProjectionFilter, check_sweep, equal_angles_for, resampling_error,
     sampling_of,
 };
 pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
@@ -306,6 +306,15 @@ pub trait Algorithm: Send {
     /// # Errors
     /// Stopped, device failure.
     fn explained(&mut self, _task: &Task) -> Result<Option<Explained>, ReconError> {
+        Ok(None)
+    }
+
+    /// Returns the part of the data that a whole image explains of which this algorithm makes a part; `None` of algorithms that make no
+    /// parts.
+    ///
+    /// # Errors
+    /// Stopped.
+    fn explained_by(&mut self, _image: &Volume, _task: &Task) -> Result<Option<Explained>, ReconError> {
         Ok(None)
     }
 

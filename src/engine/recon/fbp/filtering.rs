@@ -73,6 +73,9 @@ pub struct ProjectionFilter {
     response: Vec<Complex<f64>>,
     /// True if a projection's first moment replaces its transform at the frequency 0, see above.
     restores_level: bool,
+    /// True of projections that are deconvolved with a reference spectrum.
+    is_deconvolved: bool,
+    form: Form,
     forward: Arc<dyn Fft<f64>>,
     inverse: Arc<dyn Fft<f64>>,
 }
@@ -144,6 +147,8 @@ impl ProjectionFilter {
             baseline,
             response,
             restores_level,
+            is_deconvolved: sweep.is_continuous_wave(),
+            form,
             forward,
             inverse,
         })
@@ -157,6 +162,29 @@ impl ProjectionFilter {
     /// Returns the places of the samples of filtered projections.
     pub fn sampling(&self) -> &PlaneSampling {
         &self.sampling
+    }
+
+    /// Takes the baseline off a projection.
+    pub(super) fn subtract_baseline(&self, row: &mut [f64]) {
+        self.baseline.subtract(row);
+    }
+
+    /// Returns what an image of projections keeps of a frequency ω, 0 to π: the filter over the parabola or the ramp, times that of the
+    /// interpolation; 0 above the cut-off. (Deconvolved spectra have no frequency 0.)
+    pub(super) fn window(&self, omega: f64) -> f64 {
+        if omega == 0.0 {
+            return f64::from(u8::from(!self.is_deconvolved));
+        }
+        let half = 0.5 * omega;
+        let sinc = half.sin() / half;
+        let interpolation = match self.interpolation {
+            Interpolation::Nearest => sinc,
+            Interpolation::Linear => sinc.powi(2),
+            // Cubic B-splines through all samples.
+            Interpolation::Cubic => sinc.powi(4) * 3.0 / (2.0 + omega.cos()),
+        };
+        let power = if self.form.space.is_slice() { 1 } else { 2 };
+        interpolation * self.form.response(omega) / omega.powi(power)
     }
 
     /// Filters and weights projections of the sweep's length.

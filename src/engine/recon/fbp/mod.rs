@@ -5,11 +5,15 @@ mod baseline;
 mod check;
 mod filter;
 mod filtering;
+mod noise;
+mod reprojection;
 mod resample;
 
 pub use algorithm::{Fbp, FbpSettings};
 pub use baseline::Baseline;
+pub(in crate::recon) use baseline::BaselineFit;
 pub use check::{GradientSizes, check_projection, check_sweep};
 pub use filter::Filter;
 pub use filtering::{FilterSettings, ProjectionFilter, resampling_error, sampling_of};
+pub use noise::Noise;
 pub use resample::equal_angles_for;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::experiments::{check_experiments, data_scale, named};
+use super::explained::explained;
 use super::kernels::{PrimalStep, PrimalSums, TotalVariationKernels};
 use super::known::{Known, Model};
 use super::lattice::{Lattice, num_axes};
@@ -23,8 +24,8 @@ use crate::operator::{Accumulation, OperatorError};
 use crate::recon::fbp::{GradientSizes, check_projection, check_sweep};
 use crate::recon::image_readout::ImageReadout;
 use crate::recon::{
-    Algorithm, AscentReport, AscentTuning, DataProblem, ObjectiveValue, ReconError, SettingsProblem, Stage, StageTimes,
-    StepReport,
+    Algorithm, AscentReport, AscentTuning, DataProblem, Explained, ObjectiveValue, ReconError, SettingsProblem, Stage,
+    StageTimes, StepReport,
 };
 use crate::task::Task;
 
@@ -75,7 +76,7 @@ pub struct TotalVariation<B: TotalVariationKernels> {
     waiting: Vec<Projection>,
     num_expected: Option<usize>,
     /// Projections of the first acquisition in the sums.
-    num_taken: usize,
+    taken: Vec<Projection>,
     known: Option<Known>,
     arrays: Option<Arrays<B>>,
     /// True if the arrays lack projections of the sums.
@@ -144,7 +145,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             experiments: Vec::new(),
             waiting: sweep.projections.clone(),
             num_expected: sweep.num_expected,
-            num_taken: 0,
+            taken: Vec::new(),
             known: None,
             arrays: None,
             are_old: false,
@@ -183,7 +184,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             let sweep = &*experiment.sweep;
             (sweep, &experiment.radicals[..], sweep.num_complete())
         });
-        let scale = data_scale([(&self.sweep, &self.radicals[..], self.num_taken)].into_iter().chain(further));
+        let scale = data_scale([(&self.sweep, &self.radicals[..], self.taken.len())].into_iter().chain(further));
         let power = self.lattice.num_axes() as i32 - 1;
         self.settings.strength * scale * edge_mm(&self.grid).powi(power) / (2_f64.powi(power) * PI)
     }
@@ -191,8 +192,8 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     /// Returns true if the next step takes the projections that wait.
     fn takes_waiting(&self) -> bool {
         let num_waiting = self.waiting.len();
-        let is_last = self.num_expected.is_some_and(|expected| self.num_taken + num_waiting >= expected);
-        let is_part = num_waiting as f64 >= PART_OF_DATA * self.num_taken as f64;
+        let is_last = self.num_expected.is_some_and(|expected| self.taken.len() + num_waiting >= expected);
+        let is_part = num_waiting as f64 >= PART_OF_DATA * self.taken.len() as f64;
         let are_late = self.iteration >= self.taken_at + STEPS_TO_DATA;
         num_waiting > 0 && (is_last || is_part || are_late || self.is_still())
     }
@@ -211,7 +212,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             }
             Some(sums) => sums.add(&known),
         }
-        self.num_taken += block.num_complete();
+        self.taken.extend(block.projections);
         Ok(())
     }
 
@@ -305,7 +306,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
 
     /// Returns true if all projections that are expected are in the image.
     fn is_complete(&self) -> bool {
-        self.waiting.is_empty() && self.num_expected.is_some_and(|expected| self.num_taken >= expected)
+        self.waiting.is_empty() && self.num_expected.is_some_and(|expected| self.taken.len() >= expected)
     }
 
     fn is_still(&self) -> bool {
@@ -419,13 +420,13 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
     }
 
     fn append(&mut self, projections: Vec<Projection>, is_last: bool) -> Result<(), ReconError> {
-        let first = self.num_taken + self.waiting.len();
+        let first = self.taken.len() + self.waiting.len();
         for (k, projection) in projections.iter().enumerate() {
             check_projection(projection, first + k, (self.sweep.num_points, self.sweep.space), GradientSizes::Any)?;
         }
         self.waiting.extend(projections);
         if is_last {
-            self.num_expected = Some(self.num_taken + self.waiting.len());
+            self.num_expected = Some(self.taken.len() + self.waiting.len());
         }
         Ok(())
     }
@@ -452,6 +453,15 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         self.renew_amplitude()?;
         let image = shown(&self.amplitude, &self.arrays, &self.zeros);
         Ok(self.shown.begin_volume(&mut self.backend, image, 1.0)?)
+    }
+
+    fn explained(&mut self, _task: &Task) -> Result<Option<Explained>, ReconError> {
+        let images = self.images()?;
+        let images: Vec<Vec<f64>> = images.iter().map(|image| image.iter().map(|value| f64::from(*value)).collect()).collect();
+        let first = Sweep { projections: self.taken.clone(), ..self.sweep.clone() };
+        let further = self.experiments.iter().map(|experiment| (&*experiment.sweep, &experiment.radicals[..]));
+        let acquisitions = [(&first, &self.radicals[..])].into_iter().chain(further);
+        explained(&images, acquisitions, &self.grid, &self.settings)
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {

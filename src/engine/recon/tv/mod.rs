@@ -3,6 +3,7 @@
 
 mod algorithm;
 mod experiments;
+mod explained;
 mod kernels;
 mod known;
 mod lattice;
