@@ -8,7 +8,7 @@ use tomoscope::geometry::Grid;
 use tomoscope::operator::grid_about_zero;
 use tomoscope::plan::{Acquisition, AlgorithmChoice, DeviceChoice, Job, LAMBDA, RunSettings, default_sweep_settings, prepare};
 use tomoscope::random;
-use tomoscope::recon::{Explained, Noise};
+use tomoscope::recon::{Explained, Noise, strength_by_noise};
 use tomoscope::task::Task;
 
 use super::data::data_file;
@@ -193,4 +193,32 @@ fn slabs_explain_what_one_image_explains() {
     let [one, three] = [1, 3].map(of_slabs);
     println!("{}", one.text());
     assert!((one.ratio() - three.ratio()).abs() < 1e-6 && one.ratio() > 0.97 && one.standard_error().is_none());
+}
+
+/// Error of an image, relative to the norm of the bodies.
+fn error(volume: &Volume) -> f64 {
+    let truth = truth(&volume.grid);
+    let squares: f64 = volume.as_slice().iter().zip(&truth).map(|(value, truth)| (f64::from(*value) - truth).powi(2)).sum();
+    (squares / truth.iter().map(|truth| truth * truth).sum::<f64>()).sqrt()
+}
+
+/// Finding 4: the default strength against some others.
+#[test]
+fn the_strength_by_the_noise_is_near_the_best() {
+    for (hwhm, noise) in [(0.25, 0.05), (0.5, 0.01), (1.0, 0.01), (1.0, 0.05)] {
+        let sweep = kit(60, hwhm, noise);
+        let settings = settings(&sweep, AlgorithmChoice::TV, 60, 0.4);
+        let found = strength_by_noise(&[(&sweep, &[])], &settings.grid).unwrap().unwrap();
+        let (image, explained, is_usual) = reconstruct(&sweep, settings, 1000);
+        let others = [0.03, 0.1, 0.3, 3.0, 10.0].map(|factor| error(&tv(&sweep, factor * found).0));
+        let best = others.iter().copied().fold(error(&image), f64::min);
+        println!("{hwhm} mm, noise {noise}: λ {found:.2e}, error {:.4}, others {others:.4?}, {}", error(&image), explained.text());
+        assert!(error(&image) <= 1.2 * best && is_usual, "{hwhm}, {noise}");
+    }
+    // Without noise hardly anything is smoothed.
+    let sweep = kit(60, 0.25, 0.0);
+    let (image, _, _) = reconstruct(&sweep, settings(&sweep, AlgorithmChoice::TV, 60, 0.4), 1000);
+    let total = image.sum() * 0.16;
+    println!("no noise: total {total}, error {:.4}", error(&image));
+    assert!((total - 4.0).abs() < 0.02 && error(&image) < 0.02);
 }

@@ -11,7 +11,7 @@ use crate::plan::{
     AUTO, AccumulationSpan, AlgorithmChoice, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord,
     EmRecord, ExplainedRecord, FbpRecord, FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, OptimalityRecord,
     Progress, ProjectorRecord, Provenance, RadicalRecord, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan,
-    rays_in_use, rays_of_a_pair,
+    rays_in_use, rays_of_a_pair, tv_settings,
 };
 use crate::recon::{AscentReport, Explained, Optimality, RaceReport};
 
@@ -108,7 +108,7 @@ impl RunRecord {
         }
         let Some(acquisition) = data.sweep().filter(|_| !self.info.job.iteration_scheme().by_iteration) else {
             let iteration = subiteration / self.info.num_subsets.max(1);
-            let complete = iteration >= iterations_requested;
+            let complete = iteration >= iterations_requested && !self.is_far(subiteration, iterations_requested);
             return Progress::Iterations { iteration, iterations_requested, subiteration, complete };
         };
         let (num_complete, expected) = acquisition.look(|sweep| (sweep.num_complete(), sweep.num_expected));
@@ -121,6 +121,14 @@ impl RunRecord {
             resampled_to: is_resampled.then_some(subiteration),
             complete: expected.map(|expected| projections >= expected),
         }
+    }
+
+    /// Returns true if a run of total variation ended at the default limit, far from a converged image.
+    fn is_far(&self, subiteration: usize, iterations_requested: usize) -> bool {
+        let settings = &self.info.job.settings;
+        let ends_there = settings.algorithm == AlgorithmChoice::TV && settings.algorithm.default_iterations() == Some(iterations_requested);
+        let update = self.ascents.iter().rev().find(|(step, _)| *step == subiteration).map(|(_, ascent)| ascent.update);
+        update.filter(|_| ends_there).is_some_and(|update| tv_settings(&settings.parameters).unconverged(update).is_some())
     }
 
     /// Returns the provenance of the image after this number of steps.
@@ -183,10 +191,12 @@ impl RunRecord {
         let switched = if spans.len() > 1 { spans } else { Vec::new() };
         let is_auto = self.info.job.settings.parameters.is(&BETA, AUTO);
         let beta_found = so_far.first().filter(|_| is_auto).map(|(_, ascent)| ascent.tuning.strength);
+        let is_by_noise = self.info.job.settings.algorithm == AlgorithmChoice::TV && self.info.job.finds_strength();
+        let lambda_found = so_far.last().filter(|_| is_by_noise).map(|(_, ascent)| ascent.tuning.strength);
         let residual = self.optimalities.iter().rev().find(|(step, _)| *step <= subiteration);
         let optimality = residual.map(|&(of_subiteration, residual)| OptimalityRecord { of_subiteration, residual });
         let converged = optimality.map(|optimality| optimality.residual.has_converged());
-        Some(AscentRecord { objective, optimality, converged, step_size, num_halved, update, beta_found, switched })
+        Some(AscentRecord { objective, optimality, converged, step_size, num_halved, update, beta_found, lambda_found, switched })
     }
 
     fn algorithm_record(&self, subiteration: usize) -> AlgorithmRecord {

@@ -380,6 +380,9 @@ impl Solver {
         {
             return self.end_failed(failure);
         }
+        if let Some(text) = self.run.as_ref().filter(|_| self.options.is_watched && reason == EndReason::Completed).and_then(Run::unconverged) {
+            self.send(EventKind::Notice(Notice::info(format!("not converged: {text}. More iterations bring the image closer to its end"))));
+        }
         self.send(EventKind::Ended(reason));
     }
 

@@ -6,7 +6,8 @@ use crate::cli::shared::notices;
 use crate::data::Volume;
 use crate::io::{check_series, read_sweep};
 use crate::plan::{
-    AlgorithmRecord, ExplainedRecord, FbpRecord, PulseAcquisitions, RunSettings, SingleImage, default_sweep_settings,
+    AlgorithmRecord, ExplainedRecord, FbpRecord, LAMBDA, PulseAcquisitions, RunSettings, SingleImage, Value, default_sweep_settings,
+    with_strength_by_noise,
 };
 use crate::task::Task;
 
@@ -39,6 +40,10 @@ pub fn read(options: &OximetryOptions) -> CliResult<PulseAcquisitions> {
         sweeps.push(study.measured);
     }
     check_series(&options.inputs, &sweeps)?;
+    if let (Some(first), Some(sweep)) = (settings.first(), sweeps.first()) {
+        let strength = with_strength_by_noise(first, sweep)?.parameters.number(&LAMBDA);
+        settings.iter_mut().for_each(|settings| settings.parameters.set(&LAMBDA, strength.map(Value::Number)));
+    }
     Ok(PulseAcquisitions { sweeps, settings })
 }
 

@@ -90,7 +90,7 @@ pub use provenance::{
     RadicalRecord, SIMULATED, Start, Times, TofRecord,
 };
 pub use setup::events::{EVENTS_PROJECTOR, rays_of_a_pair};
-pub use setup::oximetry::NUM_OXYGEN_DRAWS;
+pub use setup::oximetry::{NUM_OXYGEN_DRAWS, with_strength_by_noise};
 pub use setup::prepared::Prepared;
 pub use setup::{forecast, prepare, prepare_with};
 pub use simulation::cache::Cache;

@@ -65,7 +65,7 @@ pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 pub use tv::{
     Lattice, PrimalStep, PrimalSums, SpectralModel, SpectrumSettings, SweepModel, TotalVariation, TotalVariationKernels,
-    TvImages, TvSettings, check_experiments, num_axes,
+    TvImages, TvSettings, check_experiments, num_axes, strength_by_noise,
 };
 pub use watched::RaceReport;
 
@@ -200,6 +200,11 @@ pub trait Algorithm: Send {
 
     /// Returns why no further step changes the image, as a clause; `None` as long as steps do, and of algorithms that do not converge.
     fn converged(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns why the image is far from a converged one, as a clause; `None` of one that is near, and of algorithms that do not converge.
+    fn unconverged(&self) -> Option<String> {
         None
     }
 

@@ -284,7 +284,9 @@ impl AlgorithmChoice {
         let spec = match self.0.method {
             Method::Iterative(spec) => spec,
             Method::TotalVariation => {
-                return Some(AscentTuning { strength: tv_settings(parameters).strength, gamma: 0.0, step_factor: 1.0 });
+                let settings = tv_settings(parameters);
+                let strength = settings.strength.or((!settings.is_by_noise()).then_some(1.0))?;
+                return Some(AscentTuning { strength, gamma: 0.0, step_factor: 1.0 });
             }
             Method::FilteredBackprojection(_) | Method::AsRead => return None,
         };

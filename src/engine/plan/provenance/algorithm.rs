@@ -86,6 +86,9 @@ pub struct AscentRecord {
     /// Strength of the penalty, where the run found it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub beta_found: Option<f64>,
+    /// Strength λ of total variation, where the run found it by the noise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lambda_found: Option<f64>,
     /// Penalty and step factor from each step on at which they changed; empty where they never did.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub switched: Vec<TuningSpan>,
@@ -189,7 +192,11 @@ impl AlgorithmRecord {
                 text += &if name == YES { format!(", {}", parameter.label.to_lowercase()) } else { String::new() };
                 continue;
             }
-            text += &format!(", {} {}", parameter.label.to_lowercase(), parameter.text(value.as_ref()));
+            let value = match self.ascent.as_ref().and_then(|ascent| ascent.lambda_found) {
+                Some(found) if value.is_none() && parameter.key == LAMBDA.key => format!("{found:.3e} (by the noise)"),
+                _ => parameter.text(value.as_ref()),
+            };
+            text += &format!(", {} {value}", parameter.label.to_lowercase());
             if let Some((before, TuningSpan { from_subiteration, tuning })) = self.last_change()
                 && [BETA.key, LAMBDA.key].contains(&parameter.key)
                 && tuning.strength != before.strength
@@ -264,6 +271,7 @@ mod tests {
                 num_halved: 0,
                 update: 0.1,
                 beta_found: None,
+                lambda_found: None,
                 switched,
             };
             let name = choice.entry().key.to_owned();

@@ -11,6 +11,7 @@ mod model;
 mod settings;
 mod spectral_axis;
 mod spectral_model;
+mod strength;
 
 pub use algorithm::TotalVariation;
 pub use experiments::check_experiments;
@@ -19,3 +20,4 @@ pub use lattice::{Lattice, num_axes};
 pub use model::SweepModel;
 pub use settings::{SpectrumSettings, TvImages, TvSettings};
 pub use spectral_model::SpectralModel;
+pub use strength::strength_by_noise;
