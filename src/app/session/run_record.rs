@@ -126,7 +126,8 @@ impl RunRecord {
     /// Returns true if a run of total variation ended at the default limit, far from a converged image.
     fn is_far(&self, subiteration: usize, iterations_requested: usize) -> bool {
         let settings = &self.info.job.settings;
-        let ends_there = settings.algorithm == AlgorithmChoice::TV && settings.algorithm.default_iterations() == Some(iterations_requested);
+        let ends_there =
+            settings.algorithm == AlgorithmChoice::TV && settings.algorithm.default_iterations() == Some(iterations_requested);
         let update = self.ascents.iter().rev().find(|(step, _)| *step == subiteration).map(|(_, ascent)| ascent.update);
         update.filter(|_| ends_there).is_some_and(|update| tv_settings(&settings.parameters).unconverged(update).is_some())
     }

@@ -6,8 +6,8 @@ use crate::cli::shared::notices;
 use crate::data::Volume;
 use crate::io::{check_series, read_sweep};
 use crate::plan::{
-    AlgorithmRecord, ExplainedRecord, FbpRecord, LAMBDA, PulseAcquisitions, RunSettings, SingleImage, Value, default_sweep_settings,
-    with_strength_by_noise,
+    AlgorithmRecord, ExplainedRecord, FbpRecord, LAMBDA, PulseAcquisitions, RunSettings, SingleImage, Value,
+    default_sweep_settings, with_strength_by_noise,
 };
 use crate::task::Task;
 

@@ -19,7 +19,9 @@ use crate::io::before_ending;
 use crate::io::dicom::SeriesContext;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::nifti::{self, FourthAxis};
-use crate::plan::{AUTO, Acquisition, AlgorithmChoice, ImageKind, IterationScheme, Job, OPTIMALITY, Provenance, StartInfo, tv_settings};
+use crate::plan::{
+    AUTO, Acquisition, AlgorithmChoice, ImageKind, IterationScheme, Job, OPTIMALITY, Provenance, StartInfo, tv_settings,
+};
 use crate::recon::{Explained, Optimality, TvSettings, gaussian_filter};
 use crate::session::{
     Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session,

@@ -111,6 +111,25 @@ impl Explained {
         !(image > 0.0 && (least..=2.0).contains(&self.worse()))
     }
 
+    /// Returns likely causes of an unusual figure, as a sentence.
+    pub fn likely_causes(self, is_penalised: bool, num_subsets: usize) -> &'static str {
+        match self {
+            Explained::Signal { .. } if is_penalised => {
+                "Likely causes: a penalty so strong that the image is flat, too few iterations, an image smaller than the object, a reference spectrum that is shifted or of another line, gain or field that drifted between projections"
+            }
+            Explained::Signal { .. } => {
+                "Likely causes: an image smaller than the object, a reference spectrum that is shifted or of another line, gain or field that drifted between projections, too few directions for a large image, a cut-off so high that noise is amplified"
+            }
+            _ if self.worse() >= 1.0 => {
+                "Likely causes: too few iterations, a background (additive sinogram) or factors that do not belong to these data"
+            }
+            _ if num_subsets > 1 => {
+                "Likely causes: too many subsets for so few counts, an image smaller than the object, counts without any line in the image"
+            }
+            _ => "Likely causes: an image smaller than the object, counts without any line in the image",
+        }
+    }
+
     /// Returns all figures as text, in %.
     pub fn text(self) -> String {
         let percent = |ratio: f64| format!("{:.1} %", 100.0 * ratio);

@@ -45,8 +45,8 @@ pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
 pub use explained::Explained;
 pub use fbp::{
-    Baseline, Fbp, FbpSettings, Filter, FilterSettings, Noise, ProjectionFilter, check_sweep, equal_angles_for, resampling_error,
-    sampling_of,
+    Baseline, Fbp, FbpSettings, Filter, FilterSettings, Noise, ProjectionFilter, check_sweep, cutoff_by_noise, equal_angles_for,
+    image_noise, resampling_error, sampling_of,
 };
 pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
 pub use list_model::{EventTerms, ListModel};

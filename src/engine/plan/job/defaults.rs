@@ -11,7 +11,7 @@ use crate::operator::grid_about_zero;
 use crate::plan::algorithms::parameters::Parameters;
 use crate::plan::algorithms::penalised::{BETA, KAPPA, KAPPA_OF_FILE};
 use crate::plan::algorithms::registry::{AlgorithmChoice, SUBSET_ORDER, filter_parameters};
-use crate::plan::algorithms::total_variation::{NUM_ITERATIONS, SPECTRAL_SAMPLES};
+use crate::plan::algorithms::total_variation::{LAMBDA, NUM_ITERATIONS, SPECTRAL_SAMPLES};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::list_mode::sampling::list_grid;
@@ -87,7 +87,7 @@ fn osem(rule: SubsetRule, grid: Grid) -> RunSettings {
 /// # Errors
 /// The image grid is invalid.
 pub fn default_sweep_settings(sweep: &Sweep) -> Result<RunSettings, SetupError> {
-    let parameters = filter_parameters(&FilterSettings::for_data(&sweep.kind));
+    let parameters = filter_parameters(&FilterSettings::for_sweep(sweep));
     Ok(RunSettings { parameters, ..RunSettings::new(AlgorithmChoice::FBP, sweep_grid(sweep, None, None)?) })
 }
 
@@ -98,7 +98,8 @@ fn default_spectral_settings(sweep: &Sweep) -> Result<RunSettings, SetupError> {
     let extent_mm = sweep.facts.field_of_view_mm.unwrap_or(sweep.extent_mm());
     let grid = grid_about_zero(size, [extent_mm / side as f64; 3])?;
     let num_samples = sweep.num_points.min(MAX_SPECTRAL_SAMPLES);
-    let parameters = Parameters::default().with_number(&SPECTRAL_SAMPLES, Some(num_samples as f64));
+    let parameters =
+        Parameters::default().with_number(&SPECTRAL_SAMPLES, Some(num_samples as f64)).with_number(&LAMBDA, Some(1.0));
     Ok(RunSettings { parameters, num_iterations: NUM_ITERATIONS, ..RunSettings::new(AlgorithmChoice::TV, grid) })
 }
 

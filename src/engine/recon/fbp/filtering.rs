@@ -24,6 +24,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::baseline::BaselineFit;
+use super::cutoff::{MIN_SPECTRUM, cutoff_by_noise};
 use super::resample::Measured;
 use super::{Baseline, Filter};
 use crate::data::{Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
@@ -57,6 +58,15 @@ impl FilterSettings {
                 Self { filter: Filter::Rectangular, cutoff: Some(0.1), baseline: Baseline::Line, ..Self::default() }
             }
         }
+    }
+
+    /// Returns the default settings for an acquisition: for continuous-wave spectra, with the cut-off where the signal is as large as the
+    /// noise, as far as its projections show it.
+    pub fn for_sweep(sweep: &Sweep) -> Self {
+        let default = Self::for_data(&sweep.kind);
+        // (A run refuses a reference spectrum that is not usable.)
+        let by_noise = cutoff_by_noise(sweep).ok().flatten();
+        Self { cutoff: by_noise.or(default.cutoff), ..default }
     }
 }
 
@@ -304,10 +314,11 @@ impl Form {
 }
 
 /// Response of the filter over H: a projection P = F(k)·H/step has F, the transform of the integrals, as P/H·step.
-/// Frequencies that H does not hold at all are left out, and so is 0, which spectra do not hold.
+/// Frequencies that H hardly holds are left out, and so is 0, which spectra do not hold.
 fn deconvolving_response(of_integrals: &[f64], spectrum: &[Complex<f64>], step_mm: f64) -> Vec<Complex<f64>> {
+    let largest = spectrum.iter().map(Complex::norm_sqr).fold(0.0, f64::max);
     let at = |(k, (value, h)): (usize, (&f64, &Complex<f64>))| {
-        if k == 0 || h.norm_sqr() == 0.0 { Complex::default() } else { *value / (h * step_mm) }
+        if k == 0 || h.norm_sqr() <= MIN_SPECTRUM.powi(2) * largest { Complex::default() } else { *value / (h * step_mm) }
     };
     of_integrals.iter().zip(spectrum).enumerate().map(at).collect()
 }

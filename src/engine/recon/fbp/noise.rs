@@ -116,6 +116,24 @@ fn of_high_frequencies(sweep: &Sweep) -> f64 {
     median(sweep.projections.par_iter().map(of_projection).collect::<Vec<_>>().concat()) / LN_2
 }
 
+/// Returns the mean of |Σ s exp(−iωk)|² / N over the projections, at the frequencies from 0 on, after a straight baseline.
+pub(in crate::recon) fn mean_powers(sweep: &Sweep) -> Vec<f64> {
+    let num_points = sweep.num_points;
+    let baseline = if sweep.is_continuous_wave() { Baseline::Line } else { Baseline::None };
+    let baseline = BaselineFit::new(baseline, num_points);
+    let forward = f64::forward(num_points);
+    let of_projection = |values: &[f32]| {
+        let mut row: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+        baseline.subtract(&mut row);
+        let mut spectrum: Vec<Complex<f64>> = row.into_iter().map(Complex::from).collect();
+        forward.process(&mut spectrum);
+        spectrum[..num_points.div_ceil(2)].iter().map(|value| value.norm_sqr() / num_points as f64).collect::<Vec<f64>>()
+    };
+    let powers: Vec<Vec<f64>> = sweep.projections.par_iter().map(|projection| of_projection(&projection.values)).collect();
+    let mean = |alpha: usize| powers.iter().map(|of| of[alpha]).sum::<f64>() / powers.len().max(1) as f64;
+    (0..num_points.div_ceil(2)).map(mean).collect()
+}
+
 /// Returns the median; 0 of no values.
 fn median(mut values: Vec<f64>) -> f64 {
     if values.is_empty() {

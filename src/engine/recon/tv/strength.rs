@@ -11,17 +11,14 @@
 
 use std::f64::consts::{PI, TAU};
 
-use rayon::prelude::*;
-
 use super::experiments::data_scale;
 use super::lattice::{edge_mm, num_axes, weights};
 use super::model::SweepModel;
 use super::settings::TvSettings;
 use crate::data::{Radical, Sweep};
-use crate::fft::{Complex, Number};
 use crate::geometry::Grid;
 use crate::recon::ReconError;
-use crate::recon::fbp::{Baseline, BaselineFit, Noise};
+use crate::recon::fbp::{Noise, mean_powers};
 
 /// λ′ over the standard deviation of the field.
 const DEVIATIONS: f64 = 3.5;
@@ -64,22 +61,4 @@ fn field_variance(sweep: &Sweep, radicals: &[Radical], grid: &Grid) -> Result<Op
     };
     let powers: Vec<f64> = (0..data.len()).map(power).collect();
     Ok(Some(model.field_variances(&powers, weights(grid)).into_iter().fold(0.0, f64::max)))
-}
-
-/// Returns the mean of |Σ s exp(−iωk)|² / N over the projections, at the frequencies from 0 on, after a straight baseline.
-fn mean_powers(sweep: &Sweep) -> Vec<f64> {
-    let num_points = sweep.num_points;
-    let baseline = if sweep.is_continuous_wave() { Baseline::Line } else { Baseline::None };
-    let baseline = BaselineFit::new(baseline, num_points);
-    let forward = f64::forward(num_points);
-    let of_projection = |values: &[f32]| {
-        let mut row: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
-        baseline.subtract(&mut row);
-        let mut spectrum: Vec<Complex<f64>> = row.into_iter().map(Complex::from).collect();
-        forward.process(&mut spectrum);
-        spectrum[..num_points.div_ceil(2)].iter().map(|value| value.norm_sqr() / num_points as f64).collect::<Vec<f64>>()
-    };
-    let powers: Vec<Vec<f64>> = sweep.projections.par_iter().map(|projection| of_projection(&projection.values)).collect();
-    let mean = |alpha: usize| powers.iter().map(|of| of[alpha]).sum::<f64>() / powers.len().max(1) as f64;
-    (0..num_points.div_ceil(2)).map(mean).collect()
 }
