@@ -6,7 +6,7 @@
 use super::CountTotals;
 
 /// Excess of the residual over the noise, a part of the energy of the data, up to which the image of projections is usual.
-const MAX_EXCESS: f64 = 0.05;
+const MAX_EXCESS: f64 = 0.015;
 
 /// Part of the noise by which its estimate may be too low.
 const NOISE_MARGIN: f64 = 0.2;
@@ -175,10 +175,10 @@ mod tests {
     fn projections_are_held_against_their_noise() {
         let of = |residual, noise, standard_error| Explained::Signal { residual, energy: 100.0, noise, standard_error };
         let is_usual = |residual, noise| of(residual, noise, None).is_usual(true);
-        assert!(is_usual(4.9, Some(0.0)) && !is_usual(5.1, Some(0.0)) && !is_usual(f64::NAN, Some(0.0)));
-        assert!(is_usual(58.0, Some(45.0)) && !is_usual(60.0, Some(45.0)));
+        assert!(is_usual(1.4, Some(0.0)) && !is_usual(1.6, Some(0.0)) && !is_usual(f64::NAN, Some(0.0)));
+        assert!(is_usual(55.0, Some(45.0)) && !is_usual(56.0, Some(45.0)));
         assert!(is_usual(49.0, None) && !is_usual(51.0, None));
-        assert!(of(10.0, Some(0.0), Some(0.02)).is_usual(false) && !of(12.0, Some(0.0), Some(0.02)).is_usual(false));
+        assert!(of(7.0, Some(0.0), Some(0.02)).is_usual(false) && !of(8.0, Some(0.0), Some(0.02)).is_usual(false));
         assert_eq!(of(12.0, Some(3.0), Some(0.02)).text(), "88.00 ± 2.00 % of the signal (noise allows 97.00 %)");
         assert_eq!((of(12.0, None, None).text(), of(12.0, None, None).net_ratio()), ("88.00 % of the signal".to_owned(), None));
         assert!(of(f64::NAN, None, None).is_no_result(true) && !of(140.0, None, None).is_no_result(false));

@@ -45,8 +45,8 @@ pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
 pub use explained::Explained;
 pub use fbp::{
-    Baseline, Fbp, FbpSettings, Filter, FilterSettings, Noise, ProjectionFilter, check_sweep, cutoff_by_noise, equal_angles_for,
-    image_noise, resampling_error, sampling_of,
+    Baseline, Fbp, FbpSettings, Filter, FilterSettings, GradientSizes, Noise, ProjectionFilter, check_sweep, cutoff_by_noise,
+    equal_angles_for, image_noise, resampling_error, sampling_of,
 };
 pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
 pub use list_model::{EventTerms, ListModel};
@@ -314,7 +314,7 @@ pub trait Algorithm: Send {
         Ok(None)
     }
 
-    /// Returns the part of the data that a whole image explains of which this algorithm makes a part; `None` of algorithms that make no
+    /// Returns the part of the data that a whole image explains. The algorithm makes one part of that image; `None` of algorithms that make no
     /// parts.
     ///
     /// # Errors

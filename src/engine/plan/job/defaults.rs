@@ -5,7 +5,7 @@
 use super::data::Data;
 use super::settings::RunSettings;
 use super::subsets::SubsetRule;
-use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Study, Sweep, SweepSpace};
+use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Study, Sweep, SweepKind, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::plan::algorithms::parameters::Parameters;
@@ -36,13 +36,20 @@ pub fn default_settings_of(data: &Data) -> Result<RunSettings, SetupError> {
         Data::Counts(counts) => default_settings(counts),
         Data::Events { list, .. } => default_list_settings(list),
         Data::Pairs(pairs) => default_pair_settings(pairs),
-        Data::Sweep(acquisition) => acquisition.look(|sweep| match sweep.separates_spectra() {
+        Data::Sweep(acquisition) => acquisition.look(|sweep| match lacks_reference_or_size(sweep) {
             true => default_spectral_settings(sweep),
             false => default_sweep_settings(sweep),
         }),
         Data::Oximetry(series) => default_sweep_settings(series.sweeps.first().ok_or(SetupProblem::NoProjections)?),
         Data::Images(series) => default_image_settings(series),
     }
+}
+
+/// Returns true if filtered backprojection does not take an acquisition with gradients of several sizes: one of them is too small, or there is
+/// no reference spectrum.
+fn lacks_reference_or_size(sweep: &Sweep) -> bool {
+    let has_reference = matches!(sweep.kind, SweepKind::ContinuousWave { reference: Some(_), .. });
+    sweep.separates_spectra() && !(has_reference && sweep.has_similar_gradients())
 }
 
 /// Returns the default settings for projection data.

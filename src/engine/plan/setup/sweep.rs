@@ -19,8 +19,8 @@ use crate::plan::platform::open::{Opened, choose_slabs, join_device_names};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem};
 use crate::recon::{
-    Algorithm, FbpSettings, FilterSettings, ReconError, SlabAlgorithm, cutoff_by_noise, equal_angles_for, image_noise,
-    resampling_error, sampling_of, slabs,
+    Algorithm, FbpSettings, FilterSettings, GradientSizes, ReconError, SlabAlgorithm, check_sweep, cutoff_by_noise,
+    equal_angles_for, image_noise, resampling_error, sampling_of, slabs,
 };
 use crate::task::Task;
 
@@ -43,6 +43,9 @@ pub(in crate::plan) fn prepare_on(
     }
     let asked = check(acquisition, settings, device)?;
     let sweep = acquisition.snapshot();
+    if asked.stages == FbpMethod::Two {
+        check_sweep(&sweep, GradientSizes::One)?;
+    }
     let num_taken = sweep.num_complete();
     let fbp_settings = fbp_settings(&settings.parameters);
     let Stages { program, equal_angles, notice } = stages_for(asked, &sweep, &fbp_settings, task)?;

@@ -37,6 +37,11 @@ impl Default for FbpSettings {
     }
 }
 
+/// Returns the sizes of gradients: projections are resampled to other directions only where they have one.
+fn sizes_for(settings: &FbpSettings) -> GradientSizes {
+    if settings.equal_angles.is_some() { GradientSizes::One } else { GradientSizes::Similar }
+}
+
 /// Filtered backprojection on any back end. An iteration is the whole sweep.
 pub struct Fbp<B: Backend, P: PlaneBackprojector<B>> {
     backend: B,
@@ -61,7 +66,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
     /// # Errors
     /// Data or settings that do not suit, not enough memory on the device.
     pub fn new(mut backend: B, backprojector: P, sweep: &Sweep, settings: FbpSettings) -> Result<Self, ReconError> {
-        check_sweep(sweep, GradientSizes::One)?;
+        check_sweep(sweep, sizes_for(&settings))?;
         if settings.block == 0 {
             return Err(SettingsProblem::NoProjections.into());
         }
@@ -172,7 +177,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         let (first, num_points) = (self.projections.len(), self.filter.num_points());
         let mut numbered = projections.iter().enumerate();
         numbered.try_for_each(|(k, projection)| {
-            check_projection(projection, first + k, (num_points, self.sweep.space), GradientSizes::One)
+            check_projection(projection, first + k, (num_points, self.sweep.space), sizes_for(&self.settings))
         })?;
         self.enqueue(projections);
         if is_last {

@@ -84,7 +84,7 @@ pub fn cutoff_by_noise(sweep: &Sweep) -> Result<Option<f64>, ReconError> {
 /// Rounds a part to a hundredth of its size.
 fn rounded(part: f64) -> f64 {
     let digit = 10_f64.powi(part.log10().floor() as i32 - 1);
-    // (A product with 0.001 has digits of its own.)
+    // (A product with 0.001 has further digits.)
     ((part / digit).round() * digit * 1e6).round() / 1e6
 }
 

@@ -179,7 +179,7 @@ impl ProjectionFilter {
         self.baseline.subtract(row);
     }
 
-    /// Returns what an image of projections keeps of a frequency ω, 0 to π: the filter over the parabola or the ramp, times that of the
+    /// Returns the part of a frequency ω, 0 to π, that an image contains: the filter over the parabola or the ramp, times that of the
     /// interpolation; 0 above the cut-off. (Deconvolved spectra have no frequency 0.)
     pub(super) fn window(&self, omega: f64) -> f64 {
         if omega == 0.0 {
@@ -202,7 +202,9 @@ impl ProjectionFilter {
     /// # Errors
     /// A projection of another length.
     pub fn apply(&self, projections: &[Projection]) -> Result<FilteredProjections, OperatorError> {
-        let Measured { directions, samples, .. } = self.filtered(projections, |projection| projection.weight)?;
+        let is_slice = self.form.space.is_slice();
+        let weight: fn(&Projection) -> f64 = if is_slice { weight_of_a_line } else { weight_of_a_plane };
+        let Measured { directions, samples, .. } = self.filtered(projections, weight)?;
         FilteredProjections::new(self.sampling, self.interpolation, directions, samples)
     }
 
@@ -254,6 +256,23 @@ impl ProjectionFilter {
         self.inverse.process(buffer);
         row.iter_mut().zip(buffer.iter()).for_each(|(value, cell)| *value = cell.re);
     }
+}
+
+/// Returns the weight of a projection of line integrals under a gradient g, of the largest one, whose samples are 1/g as far apart: the ramp
+/// over the distance, and the sample over the width that it contains, are g² as large.
+fn weight_of_a_line(projection: &Projection) -> f64 {
+    projection.weight * size(projection).powi(2)
+}
+
+/// The same of plane integrals, with the parabola: g³.
+fn weight_of_a_plane(projection: &Projection) -> f64 {
+    projection.weight * size(projection).powi(3)
+}
+
+/// Returns the size of the gradient; 1 of unit vectors, whose last digits are rounded.
+fn size(projection: &Projection) -> f64 {
+    let size = projection.gradient();
+    if (size - 1.0).abs() < 1e-9 { 1.0 } else { size }
 }
 
 /// Returns the error of resampling the filtered projections of a sweep to other directions, relative to their size: at most

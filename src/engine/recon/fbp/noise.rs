@@ -19,7 +19,7 @@ use crate::fft::{Complex, Number};
 /// Part of the samples at each end of continuous-wave spectra.
 const END: f64 = 0.05;
 
-/// Fewest samples of an end with a spectrum of its own.
+/// Fewest samples of an end whose spectrum is computed.
 const MIN_END: usize = 8;
 
 /// Fewest samples of a projection whose high frequencies show its noise.

@@ -24,8 +24,11 @@ use crate::task::Task;
 /// Fewest directions that an image is projected along.
 const MIN_DIRECTIONS: usize = 16;
 
-/// One direction of so many is compared, if these are more.
+/// Projections for each direction that an image is projected along, in large acquisitions.
 const ONE_OF: usize = 40;
+
+/// Products of voxels and directions that take hardly any time: small images are compared along all directions.
+const NUM_FREE: usize = 1 << 24;
 
 /// Places a sample between which voxels are shared.
 const PLACES: usize = 2;
@@ -43,7 +46,7 @@ pub(super) fn explained(
     let (num_points, num) = (sweep.num_points, sweep.projections.len());
     let mut queue = Queue::new(Order::Spaced);
     sweep.projections.iter().for_each(|projection| queue.push(projection.direction));
-    let chosen = queue.take(MIN_DIRECTIONS.max(num / ONE_OF));
+    let chosen = queue.take(MIN_DIRECTIONS.max(num / ONE_OF).max(NUM_FREE / image.as_slice().len().max(1)));
     let omegas: Vec<f64> = (0..num_points.div_ceil(2)).map(|alpha| TAU * alpha as f64 / num_points as f64).collect();
     let spectrum = match &sweep.kind {
         SweepKind::ContinuousWave { step_mt, reference: Some(reference), .. } => {
