@@ -181,7 +181,7 @@ fn projections_and_images_are_those_of_the_processor<B: Gpu>() {
         }
         let ((found, of_gpu), (host, of_host)) = (case.run(gpu), case.run(DeviceChoice::Cpu));
         let difference = difference::<B>(found.as_slice(), host.as_slice());
-        let figures = |report: &EmReport| [report.log_likelihood, report.explained.map(|explained| explained.image)];
+        let figures = |report: &EmReport| [report.log_likelihood, report.explained.map(|explained| explained.ratio())];
         let mut relative = 0.0f64;
         for (found, expected) in of_gpu.iter().zip(&of_host) {
             for (found, expected) in figures(found).into_iter().zip(figures(expected)) {

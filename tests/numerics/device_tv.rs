@@ -55,7 +55,7 @@ fn cases(size: [usize; 3]) -> [Case; 2] {
             sweep: sweep_of_noise(size[2] == 1, 256, 3.7),
             radicals: Vec::new(),
             grid: grid.clone(),
-            settings: TvSettings { strength: 0.05, is_positive: is_limited, ..TvSettings::default() },
+            settings: TvSettings { strength: Some(0.05), is_positive: is_limited, ..TvSettings::default() },
             images: TvImages { init: None, mask: is_limited.then(|| Arc::new(mask)) },
             expected: Default::default(),
         };
@@ -80,7 +80,7 @@ fn spectral_cases(size: [usize; 3], num_points: usize, num_samples: usize) -> [C
             sweep,
             radicals: Vec::new(),
             grid: grid.clone(),
-            settings: TvSettings { strength: 20.0, spectrum: Some(spectrum), ..TvSettings::default() },
+            settings: TvSettings { strength: Some(20.0), spectrum: Some(spectrum), ..TvSettings::default() },
             images: TvImages { init: None, mask: is_limited.then(|| Arc::new(mask)) },
             expected: Default::default(),
         };

@@ -6,7 +6,9 @@ use std::f64::consts::{PI, TAU};
 use tomoscope::data::{Direction, GradientAxis, ReferenceSpectrum, Study, Sweep, SweepKind, SweepSpace, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::grid_about_zero;
-use tomoscope::plan::{Acquisition, AlgorithmChoice, DeviceChoice, Job, RunSettings, default_sweep_settings, prepare};
+use tomoscope::plan::{
+    Acquisition, AlgorithmChoice, DeviceChoice, Job, RunSettings, default_sweep_settings, filter_parameters, prepare,
+};
 use tomoscope::random;
 use tomoscope::recon::{FilterSettings, ProjectionFilter, resampling_error};
 use tomoscope::scanner::epri::{Scheme, Weighting};
@@ -69,7 +71,9 @@ fn truth(grid: &Grid) -> Vec<f64> {
 
 fn reconstruct(sweep: &Sweep, grid: &Grid, algorithm: AlgorithmChoice) -> (Volume, Vec<String>) {
     let (grid, device) = (grid.clone(), DeviceChoice::Cpu);
-    let settings = RunSettings { algorithm, grid: grid.clone(), device, ..default_sweep_settings(sweep).unwrap() };
+    // (Without noise the default cut-off is that of the rounded samples.)
+    let parameters = filter_parameters(&FilterSettings::for_data(&sweep.kind));
+    let settings = RunSettings { algorithm, grid: grid.clone(), device, parameters, ..default_sweep_settings(sweep).unwrap() };
     let job = Job::of(&Study::new("bodies", Acquisition::complete(sweep.clone())), settings);
     let mut prepared = prepare(&job, &Task::new()).unwrap();
     while !prepared.algorithm.step(&Task::new()).unwrap().completes_iteration {}

@@ -474,7 +474,8 @@ fn unsuitable_sweeps_are_refused() {
     let is_nan = |problem: Problem| matches!(problem, Problem::Sample { sample: 0, value } if value.is_nan());
     assert!(is_nan(with(&|p| p.values = vec![f32::NAN; 32].into())));
     assert_eq!(with(&|p| p.direction = [0.0; 3]), Problem::NoGradient);
-    assert_eq!(with(&|p| p.direction = [0.5, 0.0, 0.0]), Problem::Direction(0.5));
+    assert_eq!(with(&|p| p.direction = [0.4, 0.0, 0.0]), Problem::Gradient { difference: 0.6, max: 0.5 });
+    assert_eq!(with(&|p| p.direction = [1.5, 0.0, 0.0]), Problem::Direction(1.5));
     assert!(matches!(with(&|p| p.direction = [f64::NAN, 0.0, 0.0]), Problem::Direction(length) if length.is_nan()));
     assert_eq!(with(&|p| p.weight = -1.0), Problem::Weight(-1.0));
     let broken = |sweep: Sweep| match fbp(&sweep, &grid, FbpSettings::default()).err() {

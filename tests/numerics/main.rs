@@ -35,6 +35,7 @@ mod device_tubes_montecarlo;
 mod device_tv;
 mod device_webgpu;
 mod device_webgpu_window;
+mod epri_explained;
 mod epri_trial;
 mod events;
 mod experiments;

@@ -166,7 +166,7 @@ fn oxygen_of_vials_in_a_hundred_draws() {
 
 /// Returns the image of total variation after this number of iterations.
 fn image_of_variation(sweep: &Sweep, grid: &Grid, num_iterations: usize) -> Volume {
-    let settings = TvSettings { strength: 0.1, tolerance: 1e-4, ..TvSettings::default() };
+    let settings = TvSettings { strength: Some(0.1), tolerance: 1e-4, ..TvSettings::default() };
     let mut variation = TotalVariation::new(Host, sweep, &[], grid, settings, TvImages::default()).unwrap();
     for _ in 0..num_iterations {
         variation.step(&Task::new()).unwrap();

@@ -178,7 +178,7 @@ fn images_equal_those_of_pyepri() {
     {
         let Some(sweep) = as_pyepri_reads(name) else { return };
         let grid = grid_about_zero(size, [voxel, voxel, 1.0]).unwrap();
-        let settings = TvSettings { strength, ..TvSettings::default() };
+        let settings = TvSettings { strength: Some(strength), ..TvSettings::default() };
         let start = std::time::Instant::now();
         let (images, num_steps) = converged(&sweep, &[], &grid, settings, 1000);
         let expected = published(&data_file(&format!("epri-tv/{name}-tv.npy")).unwrap());
@@ -199,7 +199,7 @@ fn images_of_two_sources_equal_those_of_pyepri() {
         Radical { name: suffix.into(), spectrum }
     };
     let grid = grid_about_zero([100, 100, 1], [0.3, 0.3, 1.0]).unwrap();
-    let settings = TvSettings { strength: 5.0, ..TvSettings::default() };
+    let settings = TvSettings { strength: Some(5.0), ..TvSettings::default() };
     let start = std::time::Instant::now();
     let (images, num_steps) = converged(&sweep, &["htam", "htempo"].map(radical), &grid, settings, 5000);
     for (image, suffix) in images.iter().zip(["tv-tam", "tv-tempo"]) {
@@ -233,7 +233,7 @@ fn spectra_of_radicals_are_refused_with_pulses() {
 #[test]
 fn projections_that_arrive_later_end_in_the_same_image() {
     let (sweep, grid) = disc(24);
-    let settings = TvSettings { strength: 0.1, tolerance: 1e-6, ..TvSettings::default() };
+    let settings = TvSettings { strength: Some(0.1), tolerance: 1e-6, ..TvSettings::default() };
     let (expected, _) = converged(&sweep, &[], &grid, settings, 4000);
     let growing = Sweep { projections: Vec::new(), num_expected: None, ..sweep.clone() };
     let mut tv = TotalVariation::new(Host, &growing, &[], &grid, settings, TvImages::default()).unwrap();
@@ -258,7 +258,7 @@ fn projections_that_arrive_later_end_in_the_same_image() {
 #[test]
 fn a_run_goes_on_after_a_stop_and_its_objective_ends_below_that_of_other_images() {
     let (sweep, grid) = disc(16);
-    let settings = TvSettings { strength: 0.3, tolerance: 1e-7, ..TvSettings::default() };
+    let settings = TvSettings { strength: Some(0.3), tolerance: 1e-7, ..TvSettings::default() };
     let mut tv = TotalVariation::new(Host, &sweep, &[], &grid, settings, TvImages::default()).unwrap();
     let stopped = Task::new();
     stopped.stop();
@@ -332,7 +332,7 @@ fn blob(num_angles: usize, factor: f64) -> (Sweep, Grid) {
 #[test]
 fn one_derivative_begins_at_zero() {
     let (sweep, grid) = blob(1, 1.0);
-    let (images, _) = converged(&sweep, &[], &grid, TvSettings { strength: 1e-4, ..TvSettings::default() }, 100);
+    let (images, _) = converged(&sweep, &[], &grid, TvSettings { strength: Some(1e-4), ..TvSettings::default() }, 100);
     let largest = images[0].iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
     // The object has 1/(2πσ²) = 0.04 in its middle; along a line of 24 mm its integral is that of 1/24 of a strip.
     assert!((1e-3..0.2).contains(&largest), "{largest}");
@@ -343,7 +343,7 @@ fn one_derivative_begins_at_zero() {
 fn lambda_grows_with_the_samples() {
     let image = |factor: f64, strength: f64| {
         let (sweep, grid) = blob(12, factor);
-        let settings = TvSettings { strength, tolerance: 1e-7, ..TvSettings::default() };
+        let settings = TvSettings { strength: Some(strength), tolerance: 1e-7, ..TvSettings::default() };
         converged(&sweep, &[], &grid, settings, 1000).0.concat()
     };
     let expected = image(1.0, 1e-3);
@@ -356,7 +356,7 @@ fn lambda_grows_with_the_samples() {
         for projection in &mut sweep.projections {
             projection.values = projection.values.iter().map(|value| factor * value).collect();
         }
-        let settings = TvSettings { strength, tolerance: 1e-7, ..TvSettings::default() };
+        let settings = TvSettings { strength: Some(strength), tolerance: 1e-7, ..TvSettings::default() };
         converged(&sweep, &[], &grid, settings, 1000).0.concat()
     };
     let expected: Vec<f64> = image(1.0, 0.1).iter().map(|value| 1000.0 * value).collect();

@@ -154,6 +154,7 @@ fn a_study_of_files_opens_and_its_map_is_saved() {
     click(&mut harness, "Algorithm: FBP, one stage");
     click(&mut harness, "Total variation");
     set(&mut harness, "Iterations", 12.0);
+    click(&mut harness, "Set Strength λ");
     set(&mut harness, "Strength λ", 0.1);
     let before = harness.state().live().run;
     click(&mut harness, "Restart");

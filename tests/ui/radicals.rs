@@ -42,6 +42,7 @@ fn opened(projections: &Path) -> Option<Harness<'static, App>> {
         set(&mut harness, &format!("Voxels {axis}"), 16.0);
         set(&mut harness, &format!("Voxel mm {axis}"), 1.5);
     }
+    click(&mut harness, "Set Strength λ");
     set(&mut harness, "Strength λ", 1e-3);
     set(&mut harness, "Iterations", 300.0);
     set(&mut harness, "Tolerance", 0.0);
@@ -148,7 +149,7 @@ fn saved_images_of_a_real_acquisition_are_those_of_the_algorithm() {
     save_image_as(&mut harness, &folder.path().join("image.npy"));
     let radical = |path: &PathBuf| Radical { name: String::new(), spectrum: read_reference(path).unwrap().0 };
     let sweep = read_sweep(&projections, None).unwrap().measured;
-    let settings = TvSettings { strength: 5.0, tolerance: 0.0, ..TvSettings::default() };
+    let settings = TvSettings { strength: Some(5.0), tolerance: 0.0, ..TvSettings::default() };
     let grid = grid_about_zero([50, 50, 1], [0.6; 3]).unwrap();
     let radicals: Vec<Radical> = spectra.iter().map(radical).collect();
     let mut tv = TotalVariation::new(Host, &sweep, &radicals, &grid, settings, TvImages::default()).unwrap();

@@ -313,6 +313,6 @@ fn gradients_of_one_size_have_no_spectral_samples() {
     wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
     click(&mut harness, "Algorithm: FBP, one stage");
     click(&mut harness, "Total variation");
-    harness.get_by_role_and_label(Role::SpinButton, "Strength λ");
+    harness.get_by_role_and_label(Role::CheckBox, "Set Strength λ");
     assert!(!has(&harness, "Spectral samples"));
 }

@@ -31,6 +31,7 @@ fn total_variation_iterates_and_its_strength_changes_meanwhile() {
     wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
     click(&mut harness, "Algorithm: FBP, one stage");
     click(&mut harness, "Total variation");
+    click(&mut harness, "Set Strength λ");
     set(&mut harness, "Iterations", 30.0);
     set(&mut harness, "Tolerance", 0.0);
     click(&mut harness, "Start");

@@ -197,7 +197,7 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
         log_likelihood_of_subset: Some(1.0),
         log_likelihood: None,
         residual: Some(1.0),
-        explained: Some(crate::recon::Explained { image: 1.0, additive: 0.5, measured: 2.0 }),
+        explained: Some(crate::recon::Explained::Counts { image: 1.0, additive: 0.5, measured: 2.0 }),
         num_events: None,
         accumulation: Accumulation::Atomic,
         race: None,

@@ -3,8 +3,8 @@
 //! Rows are in the order in which their numbers arrive, so that the table can grow during the run:
 //! 1. the width of the filter of the measured images, which is 0: they are those of the reconstruction;
 //! 2. for each step `log_likelihood_of_subset`; for a step that completes an iteration also `log_likelihood` (sum of the terms of
-//!    the iteration), `residual` (Σ (y − ȳ)² / Σ ȳ over the same terms), `explained` and `explained_net` ([`Explained`]); of an
-//!    algorithm that climbs `objective`, `data_term` and `penalty` where a step went through all data, `update`, `step_size` and
+//!    the iteration), `residual` (Σ (y − ȳ)² / Σ ȳ over the same terms), `explained`, `explained_net`, `explained_expected` and
+//!    `explained_error` ([`Explained`], also after the last step); of an algorithm that climbs `objective`, `data_term` and `penalty` where a step went through all data, `update`, `step_size` and
 //!    `num_halved` ([`AscentReport`]);
 //! 3. the losses of a race condition, the numbers of each ROI, and with replicates `mean_sd`, the standard deviation of its mean
 //!    between them;
@@ -198,9 +198,7 @@ impl RunTable {
             rows.extend(value.map(|value| self.row(before(self.num_subsets.unwrap_or(1)), "", (quantity, value, ""))));
         }
         if let Some(explained) = step.explained {
-            let at = self.number(step.iteration, step.subiteration);
-            let figures = [("explained", Some(explained.ratio())), ("explained_net", explained.net_ratio())];
-            rows.extend(figures.into_iter().filter_map(|(name, value)| Some(self.row(at, "", (name, value?, "")))));
+            rows.extend(self.explained_rows([step.iteration, step.subiteration], explained));
         }
         if let Some(ascent) = step.ascent {
             rows.extend(self.ascent_rows(before(1), self.number(step.iteration, step.subiteration), &ascent));
@@ -229,6 +227,18 @@ impl RunTable {
         let figures = [("update", update, ""), ("step_size", step_size, ""), ("num_halved", num_halved as f64, "")];
         let rows = terms.into_iter().flatten().chain(residual).map(|quantity| self.row(from, "", quantity));
         rows.chain(figures.map(|quantity| self.row(to, "", quantity))).collect()
+    }
+
+    /// Returns the rows of the part of the data that the image after these numbers of iterations and steps explains.
+    pub fn explained_rows(&self, [iteration, subiteration]: [usize; 2], explained: Explained) -> Vec<Measurement> {
+        let at = self.number(iteration, subiteration);
+        let figures = [
+            ("explained", Some(explained.ratio())),
+            ("explained_net", explained.net_ratio()),
+            ("explained_expected", explained.expectation()),
+            ("explained_error", explained.standard_error()),
+        ];
+        figures.into_iter().filter_map(|(name, value)| Some(self.row(at, "", (name, value?, "")))).collect()
     }
 
     /// Returns the row of the distance of an image from the maximum of its objective.
@@ -359,7 +369,7 @@ mod tests {
         let race = Some(RaceReport { lost: 0.25, lost_of_ones: 0.5, level: 0.75, lost_step_max: 0.25, lost_voxel_max: 0.875 });
         let (log_likelihood_of_subset, log_likelihood) = (Some(-2.0), Some(-9.0));
         let residual = Some(1.5);
-        let explained = Some(Explained { image: 30.0, additive: 60.0, measured: 100.0 });
+        let explained = Some(Explained::Counts { image: 30.0, additive: 60.0, measured: 100.0 });
         let value = ObjectiveValue { log_likelihood: -7.0, penalty: 2.0 };
         let tuning = AscentTuning { strength: 1.0, gamma: 2.0, step_factor: 1.0 };
         let ascent = Some(AscentReport {

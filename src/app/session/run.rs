@@ -186,6 +186,11 @@ impl Run {
         self.algorithm.converged()
     }
 
+    /// Returns why the image is far from a converged one, if it is.
+    pub fn unconverged(&self) -> Option<String> {
+        self.algorithm.unconverged()
+    }
+
     /// Passes new data to the algorithm.
     pub fn receive_data(&mut self) -> Result<(), Failure> {
         self.end_with_list();

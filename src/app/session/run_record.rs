@@ -9,9 +9,9 @@ use crate::data::{Study, Sweep};
 use crate::operator::Accumulation;
 use crate::plan::{
     AUTO, AccumulationSpan, AlgorithmChoice, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord,
-    EmRecord, FbpRecord, FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, OptimalityRecord, Progress,
-    ProjectorRecord, Provenance, RadicalRecord, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use,
-    rays_of_a_pair,
+    EmRecord, ExplainedRecord, FbpRecord, FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, OptimalityRecord,
+    Progress, ProjectorRecord, Provenance, RadicalRecord, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan,
+    rays_in_use, rays_of_a_pair, tv_settings,
 };
 use crate::recon::{AscentReport, Explained, Optimality, RaceReport};
 
@@ -108,7 +108,7 @@ impl RunRecord {
         }
         let Some(acquisition) = data.sweep().filter(|_| !self.info.job.iteration_scheme().by_iteration) else {
             let iteration = subiteration / self.info.num_subsets.max(1);
-            let complete = iteration >= iterations_requested;
+            let complete = iteration >= iterations_requested && !self.is_far(subiteration, iterations_requested);
             return Progress::Iterations { iteration, iterations_requested, subiteration, complete };
         };
         let (num_complete, expected) = acquisition.look(|sweep| (sweep.num_complete(), sweep.num_expected));
@@ -121,6 +121,15 @@ impl RunRecord {
             resampled_to: is_resampled.then_some(subiteration),
             complete: expected.map(|expected| projections >= expected),
         }
+    }
+
+    /// Returns true if a run of total variation ended at the default limit, far from a converged image.
+    fn is_far(&self, subiteration: usize, iterations_requested: usize) -> bool {
+        let settings = &self.info.job.settings;
+        let ends_there =
+            settings.algorithm == AlgorithmChoice::TV && settings.algorithm.default_iterations() == Some(iterations_requested);
+        let update = self.ascents.iter().rev().find(|(step, _)| *step == subiteration).map(|(_, ascent)| ascent.update);
+        update.filter(|_| ends_there).is_some_and(|update| tv_settings(&settings.parameters).unconverged(update).is_some())
     }
 
     /// Returns the provenance of the image after this number of steps.
@@ -183,10 +192,12 @@ impl RunRecord {
         let switched = if spans.len() > 1 { spans } else { Vec::new() };
         let is_auto = self.info.job.settings.parameters.is(&BETA, AUTO);
         let beta_found = so_far.first().filter(|_| is_auto).map(|(_, ascent)| ascent.tuning.strength);
+        let is_by_noise = self.info.job.settings.algorithm == AlgorithmChoice::TV && self.info.job.finds_strength();
+        let lambda_found = so_far.last().filter(|_| is_by_noise).map(|(_, ascent)| ascent.tuning.strength);
         let residual = self.optimalities.iter().rev().find(|(step, _)| *step <= subiteration);
         let optimality = residual.map(|&(of_subiteration, residual)| OptimalityRecord { of_subiteration, residual });
         let converged = optimality.map(|optimality| optimality.residual.has_converged());
-        Some(AscentRecord { objective, optimality, converged, step_size, num_halved, update, beta_found, switched })
+        Some(AscentRecord { objective, optimality, converged, step_size, num_halved, update, beta_found, lambda_found, switched })
     }
 
     fn algorithm_record(&self, subiteration: usize) -> AlgorithmRecord {
@@ -194,13 +205,10 @@ impl RunRecord {
         let entry = settings.algorithm.entry();
         let is_fbp = settings.algorithm.stages().is_some();
         let is_tv = settings.algorithm == AlgorithmChoice::TV;
-        let explained = self.explained_by(subiteration);
         let em = EmRecord {
             subsets: self.info.num_subsets,
             start_image: if settings.init.is_some() { "given" } else { "uniform" }.to_owned(),
             racy_sensitivity: settings.research.racy_sensitivity,
-            explained: explained.map(Explained::ratio),
-            explained_net: explained.and_then(Explained::net_ratio),
             race: self.race_at(subiteration),
             subset_rule: settings.subset_rule.map(SubsetRecord::from),
         };
@@ -215,6 +223,7 @@ impl RunRecord {
             name: entry.key.to_owned(),
             em: (!is_fbp && !is_tv).then_some(em),
             fbp: is_fbp.then_some(fbp),
+            explained: self.explained_by(subiteration).map(ExplainedRecord::from).unwrap_or_default(),
             ascent,
             replicates: settings.replicates,
             parameters,

@@ -380,6 +380,13 @@ impl Solver {
         {
             return self.end_failed(failure);
         }
+        if let Some(text) =
+            self.run.as_ref().filter(|_| self.options.is_watched && reason == EndReason::Completed).and_then(Run::unconverged)
+        {
+            self.send(EventKind::Notice(Notice::info(format!(
+                "not converged: {text}. More iterations bring the image closer to its end"
+            ))));
+        }
         self.send(EventKind::Ended(reason));
     }
 
@@ -401,7 +408,7 @@ impl Solver {
             self.send(EventKind::Explained { subiteration, explained });
         }
         if is_new {
-            self.send(EventKind::Notice(unusually_explained(explained, has_race, num_subsets)));
+            self.send(EventKind::Notice(unusually_explained(explained, is_penalised, has_race, num_subsets)));
         }
         Ok(())
     }
@@ -579,14 +586,11 @@ fn convergence(residual: Optimality) -> Notice {
 }
 
 /// Returns a warning about an image that explains too little or too much of the data.
-fn unusually_explained(explained: Explained, has_race: bool, num_subsets: usize) -> Notice {
-    let causes = match explained.worse() {
-        _ if has_race => "The non-atomic accumulation lost additions (race condition)",
-        ratio if ratio < 1.0 && num_subsets > 1 => {
-            "Likely causes: too many subsets for so few counts, an image smaller than the object, counts without any line in the image"
-        }
-        ratio if ratio < 1.0 => "Likely causes: an image smaller than the object, counts without any line in the image",
-        _ => "Likely causes: too few iterations, a background (additive sinogram) or factors that do not belong to these data",
+fn unusually_explained(explained: Explained, is_penalised: bool, has_race: bool, num_subsets: usize) -> Notice {
+    let causes = if has_race {
+        "The non-atomic accumulation lost additions (race condition)"
+    } else {
+        explained.likely_causes(is_penalised, num_subsets)
     };
     Notice::warning(format!("the image explains {}. {causes}", explained.text()))
 }

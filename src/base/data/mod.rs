@@ -25,8 +25,8 @@ mod volume;
 
 pub use attenuation::{Attenuation, AttenuationMap, CtConversion, CtSettings, MU_PER_CM, MissingSide, MuUnit};
 pub use epri::{
-    Direction, Experiment, FieldAxis, GradientAxis, MILLIGAUSS_PER_RATE, OxygenCalibration, OxygenSeries, Phase, Projection,
-    Radical, ReferenceSpectrum, RelaxationRate, SeriesProblem, Sweep, SweepKind, SweepMetadata, SweepSpace,
+    Direction, Experiment, FieldAxis, GradientAxis, MILLIGAUSS_PER_RATE, MIN_GRADIENT, OxygenCalibration, OxygenSeries, Phase,
+    Projection, Radical, ReferenceSpectrum, RelaxationRate, SeriesProblem, Sweep, SweepKind, SweepMetadata, SweepSpace,
     lorentzian_derivative, not_of_a_series, rate_of_linewidth, voigt_derivative,
 };
 pub use events::chunk::{

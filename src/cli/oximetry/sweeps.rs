@@ -5,7 +5,10 @@ use crate::cli::shared::error::CliResult;
 use crate::cli::shared::notices;
 use crate::data::Volume;
 use crate::io::{check_series, read_sweep};
-use crate::plan::{AlgorithmRecord, FbpRecord, PulseAcquisitions, RunSettings, SingleImage, default_sweep_settings};
+use crate::plan::{
+    AlgorithmRecord, ExplainedRecord, FbpRecord, LAMBDA, PulseAcquisitions, RunSettings, SingleImage, Value,
+    default_sweep_settings, with_strength_by_noise,
+};
 use crate::task::Task;
 
 /// Images with the record of their reconstruction.
@@ -37,6 +40,10 @@ pub fn read(options: &OximetryOptions) -> CliResult<PulseAcquisitions> {
         sweeps.push(study.measured);
     }
     check_series(&options.inputs, &sweeps)?;
+    if let (Some(first), Some(sweep)) = (settings.first(), sweeps.first()) {
+        let strength = with_strength_by_noise(first, sweep)?.parameters.number(&LAMBDA);
+        settings.iter_mut().for_each(|settings| settings.parameters.set(&LAMBDA, strength.map(Value::Number)));
+    }
     Ok(PulseAcquisitions { sweeps, settings })
 }
 
@@ -59,6 +66,7 @@ pub fn images(acquisitions: &PulseAcquisitions, task: &Task) -> CliResult<Recons
             name: entry.key.to_owned(),
             em: None,
             fbp: is_fbp.then_some(FbpRecord { program, kernel: settings.research.kernel }),
+            explained: ExplainedRecord::default(),
             ascent: None,
             replicates: None,
             parameters: settings.parameters.in_full(entry.parameters),

@@ -151,7 +151,8 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
         match is_filtered {
             true => filter_facts(settings, acquisition),
             false => {
-                let strength = tv_settings(&settings.parameters).strength;
+                let tv = tv_settings(&settings.parameters);
+                let strength = if tv.is_by_noise() { "by the noise".to_owned() } else { tv.strength.unwrap_or(1.0).to_string() };
                 let iterations = counted(num_iterations, "iteration");
                 fact("algorithm", format!("total variation, strength λ {strength}, at most {iterations}"));
             }

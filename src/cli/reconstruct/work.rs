@@ -19,8 +19,10 @@ use crate::io::before_ending;
 use crate::io::dicom::SeriesContext;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::nifti::{self, FourthAxis};
-use crate::plan::{AUTO, Acquisition, BETA, ImageKind, IterationScheme, Job, OPTIMALITY, Provenance, StartInfo};
-use crate::recon::{Explained, Optimality, gaussian_filter};
+use crate::plan::{
+    AUTO, Acquisition, AlgorithmChoice, ImageKind, IterationScheme, Job, OPTIMALITY, Provenance, StartInfo, tv_settings,
+};
+use crate::recon::{Explained, Optimality, TvSettings, gaussian_filter};
 use crate::session::{
     Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session,
 };
@@ -51,6 +53,11 @@ pub(in crate::cli) struct Work<'a> {
     totals: Totals,
     /// True if a signal came.
     pub interrupted: bool,
+    /// Full iterations of the last image.
+    iteration: usize,
+    /// Settings of total variation, and the size of its last step.
+    tv: Option<TvSettings>,
+    update: Option<f64>,
     /// Part of the data that the last image explains, and whether its step was non-atomic.
     explained: Option<Explained>,
     /// Distance of the last image from the maximum of its objective.
@@ -113,11 +120,14 @@ impl<'a> Work<'a> {
             progress: Progress::new(job.iteration_scheme()),
             totals: Totals::default(),
             interrupted: false,
+            iteration: 0,
+            tv: (job.settings.algorithm == AlgorithmChoice::TV).then(|| tv_settings(&job.settings.parameters)),
+            update: None,
             explained: None,
             optimality: None,
             is_penalised: job.settings.algorithm.has_penalty(),
             has_race: false,
-            finds_strength: job.settings.parameters.is(&BETA, AUTO),
+            finds_strength: job.finds_strength(),
             tolerance: job.settings.parameters.number(&OPTIMALITY).filter(|_| job.settings.algorithm.has_penalty()),
             strength: None,
             stopped_by: None,
@@ -182,6 +192,9 @@ impl<'a> Work<'a> {
         if let Some(record) = &mut self.record {
             record.explained(subiteration, explained);
         }
+        if let Some(rows) = self.rows.filter(|_| self.table.is_ok()) {
+            self.tabulate(&rows.explained_rows([self.iteration, subiteration], explained));
+        }
     }
 
     fn optimality(&mut self, subiteration: usize, residual: Optimality) {
@@ -196,10 +209,11 @@ impl<'a> Work<'a> {
 
     fn iterate(&mut self, report: &IterateReport) {
         (self.explained, self.has_race) = (report.explained, report.race.is_some());
-        self.optimality = None;
+        (self.iteration, self.optimality) = (report.iteration, None);
+        self.update = report.ascent.map(|ascent| ascent.update);
         self.totals.add(report);
         let ascent = report.ascent.filter(|_| self.finds_strength);
-        self.strength = self.strength.or(ascent.map(|ascent| ascent.tuning.strength));
+        self.strength = ascent.map(|ascent| ascent.tuning.strength).or(self.strength);
         if let Some(record) = &mut self.record {
             record.add(report);
         }
@@ -344,7 +358,10 @@ impl<'a> Work<'a> {
             None => {}
         }
         if let Some(strength) = self.strength {
-            out!("strength of the penalty, from --beta {AUTO}: {strength:.4e}");
+            match self.course.has_objective {
+                true => out!("strength λ by the noise: {strength:.4e}"),
+                false => out!("strength of the penalty, from --beta {AUTO}: {strength:.4e}"),
+            }
         }
         if let Some(explained) = self.explained {
             out!("the image explains {}", explained.text());
@@ -367,11 +384,21 @@ impl<'a> Work<'a> {
         tolerance.is_some() || residual.is_far()
     }
 
+    /// Returns true if total variation ended at its default limit, far from a converged image; prints how far, also at another limit.
+    fn is_unconverged(&self) -> bool {
+        let unconverged = self.tv.zip(self.update).and_then(|(tv, update)| tv.unconverged(update));
+        let Some(text) = unconverged.filter(|_| self.stopped_by.is_none()) else { return false };
+        let text = format!("not converged after {}: {text}", self.course.text(self.iteration));
+        let is_default = self.options.iterations.is_none();
+        notices::print(&[if is_default { Notice::warning(text) } else { Notice::info(text) }]);
+        is_default
+    }
+
     /// Returns the outcome of an image; prints the missing part.
     fn done(&self, frame: &IterateUpdate) -> Done {
         // The session reported values that are not finite at their beginning, and missing data at its end.
         let is_no_result = self.explained.is_some_and(|explained| explained.is_no_result(self.is_penalised)) && !self.has_race;
-        if is_no_result || self.is_far() || frame.volume.not_finite().is_some() {
+        if self.is_unconverged() || is_no_result || self.is_far() || frame.volume.not_finite().is_some() {
             return Done::Partial;
         }
         let missing = self.acquisition.as_ref().and_then(|acquisition| {

@@ -82,7 +82,7 @@ pub use projector::ring_functions::RingFunctions;
 pub use projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
 pub use projector::system::System;
 pub use provenance::algorithm::{
-    AlgorithmRecord, AscentRecord, EmRecord, FbpRecord, ObjectiveRecord, OptimalityRecord, TuningSpan,
+    AlgorithmRecord, AscentRecord, EmRecord, ExplainedRecord, FbpRecord, ObjectiveRecord, OptimalityRecord, TuningSpan,
 };
 pub use provenance::{
     AccumulationSpan, ContentFingerprint, CorrectionRecord, DataRecord, DeviceRecord, ExperimentRecord, FrameRecord, ImageKind,
@@ -90,7 +90,7 @@ pub use provenance::{
     RadicalRecord, SIMULATED, Start, Times, TofRecord,
 };
 pub use setup::events::{EVENTS_PROJECTOR, rays_of_a_pair};
-pub use setup::oximetry::NUM_OXYGEN_DRAWS;
+pub use setup::oximetry::{NUM_OXYGEN_DRAWS, with_strength_by_noise};
 pub use setup::prepared::Prepared;
 pub use setup::{forecast, prepare, prepare_with};
 pub use simulation::cache::Cache;

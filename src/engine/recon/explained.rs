@@ -1,65 +1,146 @@
-//! Part of the measured counts that an image explains: a check for lost data.
+//! Part of the measured data that an image explains: a check for lost data, and for an image that does not belong to its data.
+//!
+//! Counts: (⟨s, x⟩ + Σ a) / Σ y. Samples of EPRI projections: 1 − ‖B(A x − s′)‖² / ‖B s′‖², with the data s′ after their baseline, and the
+//! window B of the frequencies that the image contains.
 
 use super::CountTotals;
 
-/// Counts that an image and the background make expect, and the counts that were measured.
-///
-/// MLEM without background explains all counts after every iteration by construction, so this finds data that were left out,
-/// not whether an image has converged.
+/// Excess of the residual over the noise, a part of the energy of the data, up to which the image of projections is usual.
+const MAX_EXCESS: f64 = 0.015;
+
+/// Part of the noise by which its estimate may be too low.
+const NOISE_MARGIN: f64 = 0.2;
+
+/// Part of the data below which the image of projections is unusual where the noise is not known.
+const MIN_WITHOUT_NOISE: f64 = 0.5;
+
+/// Data that an image and the background make expect, and the data that were measured.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Explained {
-    /// ⟨s, x⟩ with the sensitivity s of all data: Σ m ⊙ (A x).
-    pub image: f64,
-    /// Σ a.
-    pub additive: f64,
-    /// Σ y.
-    pub measured: f64,
+pub enum Explained {
+    /// Of counts.
+    ///
+    /// MLEM without background explains all counts after every iteration by construction, so this finds data that were left out,
+    /// not whether an image has converged.
+    Counts {
+        /// ⟨s, x⟩ with the sensitivity s of all data: Σ m ⊙ (A x).
+        image: f64,
+        /// Σ a.
+        additive: f64,
+        /// Σ y.
+        measured: f64,
+    },
+    /// Of samples of projections.
+    Signal {
+        /// ‖B(A x − s′)‖².
+        residual: f64,
+        /// ‖B s′‖².
+        energy: f64,
+        /// Expectation of ‖B n‖² with the noise n, M σ² for M samples, where the noise is known.
+        noise: Option<f64>,
+        /// Standard error of the ratio, if not all projections were compared.
+        standard_error: Option<f64>,
+    },
 }
 
 impl Explained {
     /// Of counts y with background a and an image that makes `image` counts expect; `None` where the background of all is not
     /// known.
-    pub fn new(image: f64, CountTotals { measured, additive }: CountTotals) -> Option<Self> {
-        Some(Self { image, additive: additive?, measured })
+    pub fn counts(image: f64, CountTotals { measured, additive }: CountTotals) -> Option<Self> {
+        Some(Explained::Counts { image, additive: additive?, measured })
     }
 
-    /// (⟨s, x⟩ + Σ a) / Σ y.
+    /// (⟨s, x⟩ + Σ a) / Σ y, or 1 − ‖B(A x − s′)‖² / ‖B s′‖², which may be below 0.
     pub fn ratio(self) -> f64 {
-        (self.image + self.additive) / self.measured
+        match self {
+            Explained::Counts { image, additive, measured } => (image + additive) / measured,
+            Explained::Signal { residual, energy, .. } => 1.0 - residual / energy,
+        }
     }
 
     /// ⟨s, x⟩ / (Σ y − Σ a), where that is more than three standard deviations of Σ y: behind a background of 95 %
     /// [`Explained::ratio`] hides missing counts of the image.
     pub fn net_ratio(self) -> Option<f64> {
-        let net = self.measured - self.additive;
-        (self.additive > 0.0 && net > 3.0 * self.measured.sqrt()).then(|| self.image / net)
+        let Explained::Counts { image, additive, measured } = self else { return None };
+        let net = measured - additive;
+        (additive > 0.0 && net > 3.0 * measured.sqrt()).then(|| image / net)
     }
 
-    /// The one of the two that is farther from 1.
+    /// Returns the ratio of an image whose only residual is the noise of the projections, 1 − M σ² / ‖B s′‖²; `None` of counts, and where
+    /// the noise is not known.
+    pub fn expectation(self) -> Option<f64> {
+        match self {
+            Explained::Signal { energy, noise: Some(noise), .. } => Some(1.0 - noise / energy),
+            _ => None,
+        }
+    }
+
+    /// Returns the standard error of the ratio, if not all projections were compared.
+    pub fn standard_error(self) -> Option<f64> {
+        match self {
+            Explained::Signal { standard_error, .. } => standard_error,
+            Explained::Counts { .. } => None,
+        }
+    }
+
+    /// The one of the two ratios of counts that is farther from 1.
     pub fn worse(self) -> f64 {
         let far = |ratio: f64| (ratio - 1.0).abs();
         self.net_ratio().filter(|net| far(*net) > far(self.ratio())).unwrap_or(self.ratio())
     }
 
-    /// Returns true between 95 and 105 %; of an image of a penalised likelihood, which may be smoother than its data, up to 102 %.
+    /// Returns true between 95 and 105 % of the counts; of an image of a penalised likelihood, which may be smoother than its data, up to
+    /// 102 %. Of projections, it returns true unless the image explains clearly less than their noise allows.
     pub fn is_usual(self, is_penalised: bool) -> bool {
-        match is_penalised {
-            true => self.image > 0.0 && self.worse() <= 1.02,
-            false => (self.worse() - 1.0).abs() <= 0.05,
+        match self {
+            Explained::Counts { image, .. } if is_penalised => image > 0.0 && self.worse() <= 1.02,
+            Explained::Counts { .. } => (self.worse() - 1.0).abs() <= 0.05,
+            Explained::Signal { standard_error, .. } => {
+                let noise = self.expectation().map(|expectation| 1.0 - expectation);
+                let excess = noise.map_or(1.0 - MIN_WITHOUT_NOISE, |noise| (1.0 + NOISE_MARGIN) * noise + MAX_EXCESS);
+                1.0 - self.ratio() <= excess + 3.0 * standard_error.unwrap_or(0.0)
+            }
         }
     }
 
     /// Returns true if the counts of the image are not those of a result: none, less than half of the measured ones, or more than twice as
-    /// many. An image of a penalised likelihood may have fewer.
+    /// many. An image of a penalised likelihood may have fewer. Of projections, it returns true if the ratio is not a number.
     pub fn is_no_result(self, is_penalised: bool) -> bool {
+        let Explained::Counts { image, .. } = self else { return !self.ratio().is_finite() };
         let least = if is_penalised { 0.0 } else { 0.5 };
         // (True of NaN, too.)
-        !(self.image > 0.0 && (least..=2.0).contains(&self.worse()))
+        !(image > 0.0 && (least..=2.0).contains(&self.worse()))
     }
 
-    /// Both figures as text, in %.
+    /// Returns likely causes of an unusual figure, as a sentence.
+    pub fn likely_causes(self, is_penalised: bool, num_subsets: usize) -> &'static str {
+        match self {
+            Explained::Signal { .. } if is_penalised => {
+                "Likely causes: a penalty so strong that the image is flat, too few iterations, an image smaller than the object, a reference spectrum that is shifted or of another line, gain or field that drifted between projections"
+            }
+            Explained::Signal { .. } => {
+                "Likely causes: an image smaller than the object, a reference spectrum that is shifted or of another line, gain or field that drifted between projections, too few directions for a large image, a cut-off so high that noise is amplified"
+            }
+            _ if self.worse() >= 1.0 => {
+                "Likely causes: too few iterations, a background (additive sinogram) or factors that do not belong to these data"
+            }
+            _ if num_subsets > 1 => {
+                "Likely causes: too many subsets for so few counts, an image smaller than the object, counts without any line in the image"
+            }
+            _ => "Likely causes: an image smaller than the object, counts without any line in the image",
+        }
+    }
+
+    /// Returns all figures as text, in %.
     pub fn text(self) -> String {
         let percent = |ratio: f64| format!("{:.1} %", 100.0 * ratio);
+        if let Explained::Signal { standard_error, .. } = self {
+            let ratio = match standard_error {
+                Some(error) => format!("{:.2} ± {:.2} %", 100.0 * self.ratio(), 100.0 * error),
+                None => format!("{:.2} %", 100.0 * self.ratio()),
+            };
+            let noise = self.expectation().map(|ratio| format!(" (noise allows {:.2} %)", 100.0 * ratio));
+            return format!("{ratio} of the signal{}", noise.unwrap_or_default());
+        }
         match self.net_ratio() {
             Some(net) => format!("{} of the counts ({} net of background)", percent(self.ratio()), percent(net)),
             None => format!("{} of the counts", percent(self.ratio())),
@@ -73,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_worse_of_both_figures_decides() {
-        let of = |image, additive, measured| Explained { image, additive, measured };
+        let of = |image, additive, measured| Explained::Counts { image, additive, measured };
         assert_eq!(of(100.0, 0.0, 100.0).net_ratio(), None);
         let is_usual = |image, is_penalised| of(image, 0.0, 100.0).is_usual(is_penalised);
         assert!(is_usual(100.0, false) && !is_usual(94.0, false) && !is_usual(106.0, false) && is_usual(104.0, false));
@@ -89,5 +170,17 @@ mod tests {
         assert!(is_no_result(201.0, false) && is_no_result(201.0, true) && !is_no_result(28.0, true) && is_no_result(0.0, true));
         assert!(is_no_result(f64::NAN, false) && is_no_result(f64::NAN, true) && !is_usual(f64::NAN, false));
         assert_eq!(of(51.0, 9500.0, 10_000.0).text(), "95.5 % of the counts (10.2 % net of background)");
+    }
+    #[test]
+    fn projections_are_held_against_their_noise() {
+        let of = |residual, noise, standard_error| Explained::Signal { residual, energy: 100.0, noise, standard_error };
+        let is_usual = |residual, noise| of(residual, noise, None).is_usual(true);
+        assert!(is_usual(1.4, Some(0.0)) && !is_usual(1.6, Some(0.0)) && !is_usual(f64::NAN, Some(0.0)));
+        assert!(is_usual(55.0, Some(45.0)) && !is_usual(56.0, Some(45.0)));
+        assert!(is_usual(49.0, None) && !is_usual(51.0, None));
+        assert!(of(7.0, Some(0.0), Some(0.02)).is_usual(false) && !of(8.0, Some(0.0), Some(0.02)).is_usual(false));
+        assert_eq!(of(12.0, Some(3.0), Some(0.02)).text(), "88.00 ± 2.00 % of the signal (noise allows 97.00 %)");
+        assert_eq!((of(12.0, None, None).text(), of(12.0, None, None).net_ratio()), ("88.00 % of the signal".to_owned(), None));
+        assert!(of(f64::NAN, None, None).is_no_result(true) && !of(140.0, None, None).is_no_result(false));
     }
 }

@@ -196,7 +196,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> MlemOsem<B, M, S> {
         let Some(total) = total(&self.total, &self.sensitivity) else { return Ok(None) };
         let image = self.backend.dot(&self.x, 0, total, 0..len)?;
         let totals = totals(&mut self.totals, &mut *self.model)?;
-        Ok(Explained::new(image, totals))
+        Ok(Explained::counts(image, totals))
     }
 
     /// Calls `look` with the image of the run or of a replicate as it is shown: from the first step until every subset has been used,

@@ -45,8 +45,8 @@ pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
 pub use explained::Explained;
 pub use fbp::{
-    Baseline, Fbp, FbpSettings, Filter, FilterSettings, ProjectionFilter, check_sweep, equal_angles_for, resampling_error,
-    sampling_of,
+    Baseline, Fbp, FbpSettings, Filter, FilterSettings, GradientSizes, Noise, ProjectionFilter, check_sweep, cutoff_by_noise,
+    equal_angles_for, image_noise, resampling_error, sampling_of,
 };
 pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
 pub use list_model::{EventTerms, ListModel};
@@ -65,7 +65,7 @@ pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 pub use tv::{
     Lattice, PrimalStep, PrimalSums, SpectralModel, SpectrumSettings, SweepModel, TotalVariation, TotalVariationKernels,
-    TvImages, TvSettings, check_experiments, num_axes,
+    TvImages, TvSettings, check_experiments, num_axes, strength_by_noise,
 };
 pub use watched::RaceReport;
 
@@ -203,6 +203,11 @@ pub trait Algorithm: Send {
         None
     }
 
+    /// Returns why the image is far from a converged one, as a clause; `None` of one that is near, and of algorithms that do not converge.
+    fn unconverged(&self) -> Option<String> {
+        None
+    }
+
     /// Copies the current image into a volume of the run's grid.
     ///
     /// # Errors
@@ -306,6 +311,15 @@ pub trait Algorithm: Send {
     /// # Errors
     /// Stopped, device failure.
     fn explained(&mut self, _task: &Task) -> Result<Option<Explained>, ReconError> {
+        Ok(None)
+    }
+
+    /// Returns the part of the data that a whole image explains. The algorithm makes one part of that image; `None` of algorithms that make no
+    /// parts.
+    ///
+    /// # Errors
+    /// Stopped.
+    fn explained_by(&mut self, _image: &Volume, _task: &Task) -> Result<Option<Explained>, ReconError> {
         Ok(None)
     }
 

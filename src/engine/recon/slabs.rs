@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::thread;
 
-use super::{Algorithm, ReconError, StepReport};
+use super::{Algorithm, Explained, ReconError, StepReport};
 use crate::algebra::{BackendError, PendingVolume};
 use crate::data::{Projection, RoiMask, RoiSums, Volume};
 use crate::geometry::{Grid, GridError};
@@ -101,6 +101,16 @@ impl Algorithm for SlabAlgorithm {
             }
             parts.into_iter().try_for_each(|(voxels, part)| part.fill(&mut volume[voxels]))
         })))
+    }
+
+    /// The data are the same for all slabs, and the whole image is held against them.
+    fn explained(&mut self, task: &Task) -> Result<Option<Explained>, ReconError> {
+        let Some(first) = self.slabs.first() else { return Ok(None) };
+        let mut grid = first.volume.grid.clone();
+        grid.size[2] = self.slabs.iter().map(|slab| slab.volume.grid.size[2]).sum();
+        let mut image = Volume::filled(grid, 0.0);
+        self.volume_into(&mut image)?;
+        self.slabs.first_mut().map_or(Ok(None), |slab| slab.algorithm.explained_by(&image, task))
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {

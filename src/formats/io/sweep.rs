@@ -10,6 +10,7 @@ use crate::io::epri::problem::SweepProblem;
 use crate::io::epri::records::num_measured;
 use crate::io::epri::reference_reader::ReferenceReader;
 use crate::io::epri::saved_sweep;
+use crate::io::epri::spectrum_settings::{SpectrumSettings, match_settings};
 use crate::io::error::IoError;
 use crate::io::formats::{Access, Content, FileKind, Format, unsupported_format};
 use crate::io::readers::Reader;
@@ -168,8 +169,11 @@ fn attach_reference(study: &mut Study<Sweep>, path: &Path, choice: ReferenceChoi
         },
     };
     match found {
-        Some(((spectrum, notices), from)) => {
+        Some(((mut spectrum, notices), from)) => {
             study.notices.extend(notices);
+            if let (Some(own), Some(of_projections)) = (settings_of(&from), settings_of(path)) {
+                study.notices.extend(match_settings(&mut spectrum, [&own, &of_projections], &from, *step_mt));
+            }
             if (spectrum.step_mt / *step_mt - 1.0).abs() > 1e-3 {
                 study.notices.push(Notice::info(format!(
                     "The samples of the reference spectrum {} are {:.5} mT apart, those of the projections {:.5} mT: the transforms take both \
@@ -214,6 +218,11 @@ fn no_reference(radicals: &[(String, PathBuf)]) -> Notice {
 pub fn field_notice(reference: &Path, path: &Path, sweep: &Sweep) -> Option<Notice> {
     let middle_mt = |path: &Path| reference_reader(path).and_then(|reader| (reader.middle_mt)(path));
     plausibility::other_middle(reference, [middle_mt(reference)?, middle_mt(path)?], sweep)
+}
+
+/// Returns the settings of the spectrometer for a spectrum or for projections, if their file has them.
+fn settings_of(path: &Path) -> Option<SpectrumSettings> {
+    reference_reader(path).and_then(|reader| (reader.settings)(path))
 }
 
 fn reference_reader(path: &Path) -> Option<&'static ReferenceReader> {

@@ -273,6 +273,9 @@ impl LiveRun {
                 if let Some(record) = &mut self.record {
                     record.explained(*subiteration, *explained);
                 }
+                if let Some(step) = self.steps.get_mut(subiteration) {
+                    step.explained = Some(*explained);
+                }
                 self.explained = Some(*explained);
             }
             EventKind::Optimality { subiteration, residual } => {

@@ -16,7 +16,7 @@ use crate::data::Roi;
 use crate::io::formats::{Access, Content, names};
 use crate::operator::Accumulation;
 use crate::plan::{Device, Forecast, IterationScheme, rays_in_use};
-use crate::recon::RaceReport;
+use crate::recon::{Explained, RaceReport};
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::widgets::fields::{anonymise_ui, name};
@@ -187,9 +187,14 @@ fn explained_ui(view: &ReconView, ui: &mut Ui) {
     } else {
         text.color(theme::colours(ui.visuals()).warning)
     };
-    ui.add(egui::Label::new(text).wrap()).on_hover_text(
-        "Expected counts of image and background / measured counts. Outside 95 to 105 % data were lost on the way, or image and corrections do not fit the data",
-    );
+    ui.add(egui::Label::new(text).wrap()).on_hover_text(match explained {
+        Explained::Counts { .. } => {
+            "Expected counts of image and background / measured counts. Outside 95 to 105 % data were lost on the way, or image and corrections do not fit the data"
+        }
+        Explained::Signal { .. } => {
+            "1 − squared distance of the image's projections from the measured ones / squares of these. Clearly below what noise allows, image or reference spectrum do not fit the data"
+        }
+    });
 }
 
 /// Draws the newest distance from the maximum of the objective.

@@ -14,6 +14,9 @@ use crate::statistics::first_moment;
 /// Largest difference of gradients of one size, of the largest gradient.
 const SAME_GRADIENT_SIZE: f64 = 1e-3;
 
+/// Smallest gradient of filtered backprojection, of the largest gradient.
+pub const MIN_GRADIENT: f64 = 0.5;
+
 /// Coordinates along the axes of the image: of a volume the gradient axes x, y, z; of a slice its two, and 0.
 pub type Direction = [f64; 3];
 
@@ -99,6 +102,11 @@ fn read_values<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Arc<
 }
 
 impl Projection {
+    /// Returns the length of the direction: the size of the gradient, of the largest gradient.
+    pub fn gradient(&self) -> f64 {
+        self.direction.iter().map(|v| v * v).sum::<f64>().sqrt()
+    }
+
     /// Returns true if every sample is exactly zero, as in a file that was allocated before the measurement.
     pub fn is_zero(&self) -> bool {
         self.values.iter().all(|&value| value == 0.0)
@@ -228,11 +236,15 @@ impl Sweep {
 
     /// Returns the number of different sizes of the gradients of the complete projections, with 0.
     pub fn num_gradient_sizes(&self) -> usize {
-        let size = |projection: &Projection| projection.direction.iter().map(|v| v * v).sum::<f64>().sqrt();
-        let mut sizes: Vec<f64> = self.projections.iter().map(size).collect();
+        let mut sizes: Vec<f64> = self.projections.iter().map(Projection::gradient).collect();
         sizes.sort_by(f64::total_cmp);
         sizes.dedup_by(|a, b| (*a - *b).abs() < SAME_GRADIENT_SIZE);
         sizes.len()
+    }
+
+    /// Returns true if no gradient is smaller than [`MIN_GRADIENT`]: filtered backprojection takes such gradients.
+    pub fn has_similar_gradients(&self) -> bool {
+        self.projections.iter().all(|projection| projection.gradient() >= MIN_GRADIENT)
     }
 
     /// Returns true for first-derivative spectra under gradients of several sizes: they separate the spectrum from the position.

@@ -169,7 +169,8 @@ pub static CUTOFF: Parameter = Parameter {
     key: "cutoff",
     label: "Cut-off",
     help: "Cut-off as a fraction of the Nyquist frequency, 0 to 1",
-    details: "sinc and hamming end at the cut-off; the others are truncated. Default: 1; continuous-wave data: 0.1.",
+    details: "sinc and hamming end at the cut-off; the others are truncated. Default: 1; continuous-wave data: where the signal \
+              is as large as the noise.",
     kind: Kind::Number { min: 0.001, max: 1.0, unit: "", default: None, usual: 0.5, absent: "none", found: None },
     is_for: |_| true,
     needs: None,
@@ -284,7 +285,9 @@ impl AlgorithmChoice {
         let spec = match self.0.method {
             Method::Iterative(spec) => spec,
             Method::TotalVariation => {
-                return Some(AscentTuning { strength: tv_settings(parameters).strength, gamma: 0.0, step_factor: 1.0 });
+                let settings = tv_settings(parameters);
+                let strength = settings.strength.or((!settings.is_by_noise()).then_some(1.0))?;
+                return Some(AscentTuning { strength, gamma: 0.0, step_factor: 1.0 });
             }
             Method::FilteredBackprojection(_) | Method::AsRead => return None,
         };

@@ -15,9 +15,9 @@ pub static LAMBDA: Parameter = Parameter {
     label: "Strength λ",
     help: "Strength of total variation: larger is smoother, in pieces of one value",
     details: "As PyEPRI normalises it, for any number of projections. It grows with the values of spectra: samples 1000 times as large need \
-              1000 times the λ. With a spectrum in each voxel: thousandths of the largest value of the backprojection. Try powers of ten. \
-              Default: 1.",
-    kind: Kind::Number { min: 1e-12, max: 1e12, unit: "", default: Some(1.0), usual: 1.0, absent: "none", found: None },
+              1000 times the λ. With a spectrum in each voxel: thousandths of the largest value of the backprojection. Default: by the noise \
+              of the projections; with a spectrum in each voxel 1.",
+    kind: Kind::Number { min: 1e-12, max: 1e12, unit: "", default: None, usual: 1.0, absent: "by the noise", found: None },
     is_for: |_| true,
     needs: None,
     is_in_short_texts: true,
@@ -83,7 +83,7 @@ pub fn tv_settings(parameters: &Parameters) -> TvSettings {
     let num_samples = parameters.count(&SPECTRAL_SAMPLES);
     let strength = parameters.number(&LAMBDA_SPECTRAL).unwrap_or(0.0);
     TvSettings {
-        strength: parameters.number(&LAMBDA).unwrap_or(default.strength),
+        strength: parameters.number(&LAMBDA),
         tolerance: parameters.number(&TOLERANCE).unwrap_or(default.tolerance),
         is_positive: parameters.is(&POSITIVITY, YES),
         spectrum: (num_samples > 0).then_some(SpectrumSettings { num_samples, strength }),

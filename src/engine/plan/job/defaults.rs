@@ -5,13 +5,13 @@
 use super::data::Data;
 use super::settings::RunSettings;
 use super::subsets::SubsetRule;
-use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Study, Sweep, SweepSpace};
+use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Study, Sweep, SweepKind, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
 use crate::plan::algorithms::parameters::Parameters;
 use crate::plan::algorithms::penalised::{BETA, KAPPA, KAPPA_OF_FILE};
 use crate::plan::algorithms::registry::{AlgorithmChoice, SUBSET_ORDER, filter_parameters};
-use crate::plan::algorithms::total_variation::{NUM_ITERATIONS, SPECTRAL_SAMPLES};
+use crate::plan::algorithms::total_variation::{LAMBDA, NUM_ITERATIONS, SPECTRAL_SAMPLES};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::list_mode::sampling::list_grid;
@@ -36,13 +36,20 @@ pub fn default_settings_of(data: &Data) -> Result<RunSettings, SetupError> {
         Data::Counts(counts) => default_settings(counts),
         Data::Events { list, .. } => default_list_settings(list),
         Data::Pairs(pairs) => default_pair_settings(pairs),
-        Data::Sweep(acquisition) => acquisition.look(|sweep| match sweep.separates_spectra() {
+        Data::Sweep(acquisition) => acquisition.look(|sweep| match lacks_reference_or_size(sweep) {
             true => default_spectral_settings(sweep),
             false => default_sweep_settings(sweep),
         }),
         Data::Oximetry(series) => default_sweep_settings(series.sweeps.first().ok_or(SetupProblem::NoProjections)?),
         Data::Images(series) => default_image_settings(series),
     }
+}
+
+/// Returns true if filtered backprojection does not take an acquisition with gradients of several sizes: one of them is too small, or there is
+/// no reference spectrum.
+fn lacks_reference_or_size(sweep: &Sweep) -> bool {
+    let has_reference = matches!(sweep.kind, SweepKind::ContinuousWave { reference: Some(_), .. });
+    sweep.separates_spectra() && !(has_reference && sweep.has_similar_gradients())
 }
 
 /// Returns the default settings for projection data.
@@ -87,7 +94,7 @@ fn osem(rule: SubsetRule, grid: Grid) -> RunSettings {
 /// # Errors
 /// The image grid is invalid.
 pub fn default_sweep_settings(sweep: &Sweep) -> Result<RunSettings, SetupError> {
-    let parameters = filter_parameters(&FilterSettings::for_data(&sweep.kind));
+    let parameters = filter_parameters(&FilterSettings::for_sweep(sweep));
     Ok(RunSettings { parameters, ..RunSettings::new(AlgorithmChoice::FBP, sweep_grid(sweep, None, None)?) })
 }
 
@@ -98,7 +105,8 @@ fn default_spectral_settings(sweep: &Sweep) -> Result<RunSettings, SetupError> {
     let extent_mm = sweep.facts.field_of_view_mm.unwrap_or(sweep.extent_mm());
     let grid = grid_about_zero(size, [extent_mm / side as f64; 3])?;
     let num_samples = sweep.num_points.min(MAX_SPECTRAL_SAMPLES);
-    let parameters = Parameters::default().with_number(&SPECTRAL_SAMPLES, Some(num_samples as f64));
+    let parameters =
+        Parameters::default().with_number(&SPECTRAL_SAMPLES, Some(num_samples as f64)).with_number(&LAMBDA, Some(1.0));
     Ok(RunSettings { parameters, num_iterations: NUM_ITERATIONS, ..RunSettings::new(AlgorithmChoice::TV, grid) })
 }
 

@@ -16,7 +16,7 @@ use self::subsets::{SubsetRule, default_num_iterations};
 use crate::data::{FieldAxis, FrameTime, Notice, Study};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::plan::algorithms::penalised::{KAPPA, KAPPA_OF_FILE};
+use crate::plan::algorithms::penalised::{AUTO, BETA, KAPPA, KAPPA_OF_FILE};
 use crate::plan::algorithms::registry::{AlgorithmChoice, FbpMethod};
 use crate::plan::algorithms::total_variation::tv_settings;
 use crate::plan::device::memory::DeviceMemory;
@@ -68,6 +68,12 @@ impl Job {
         let spectrum =
             tv_settings(&self.settings.parameters).spectrum.filter(|_| self.settings.algorithm == AlgorithmChoice::TV)?;
         acquisition.look(|sweep| spectrum.axis(sweep))
+    }
+
+    /// Returns true if the run finds the strength of its penalty.
+    pub fn finds_strength(&self) -> bool {
+        let RunSettings { algorithm, parameters, .. } = &*self.settings;
+        if *algorithm == AlgorithmChoice::TV { tv_settings(parameters).is_by_noise() } else { parameters.is(&BETA, AUTO) }
     }
 
     /// Returns what its steps are called and counted by.

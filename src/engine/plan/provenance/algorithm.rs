@@ -9,7 +9,7 @@ use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::algorithms::total_variation::{LAMBDA, NO, YES};
 use crate::plan::job::replicates::ReplicateSettings;
 use crate::plan::job::subsets::SubsetRecord;
-use crate::recon::{AscentTuning, Baseline, FilterSettings, Optimality, RaceReport};
+use crate::recon::{AscentTuning, Baseline, Explained, FilterSettings, Optimality, RaceReport};
 use crate::text::counted;
 
 /// The algorithm that made an image. In JSON all fields are on one level.
@@ -23,6 +23,9 @@ pub struct AlgorithmRecord {
     /// Of filtered backprojection.
     #[serde(flatten)]
     pub fbp: Option<FbpRecord>,
+    /// Part of the measured data that the image explains.
+    #[serde(flatten)]
+    pub explained: ExplainedRecord,
     /// Of one that climbs to a maximum: the step that made the image.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ascent: Option<AscentRecord>,
@@ -32,6 +35,34 @@ pub struct AlgorithmRecord {
     /// Values of the algorithm's parameters.
     #[serde(flatten)]
     pub parameters: Parameters,
+}
+
+/// Part of the measured data that an image explains ([`Explained`]), where it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExplainedRecord {
+    /// Part of the counts that image and background explain, or of the signal of projections.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explained: Option<f64>,
+    /// Part of the counts net of background that the image explains, where more than noise is left of them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explained_net: Option<f64>,
+    /// Part of the signal of projections that their noise allows, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explained_expected: Option<f64>,
+    /// Standard error of the part of the signal, where some of the projections were compared.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explained_error: Option<f64>,
+}
+
+impl From<Explained> for ExplainedRecord {
+    fn from(explained: Explained) -> Self {
+        Self {
+            explained: Some(explained.ratio()),
+            explained_net: explained.net_ratio(),
+            explained_expected: explained.expectation(),
+            explained_error: explained.standard_error(),
+        }
+    }
 }
 
 /// The record of a step that climbs to a maximum.
@@ -55,6 +86,9 @@ pub struct AscentRecord {
     /// Strength of the penalty, where the run found it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub beta_found: Option<f64>,
+    /// Strength λ of total variation, where the run found it by the noise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lambda_found: Option<f64>,
     /// Penalty and step factor from each step on at which they changed; empty where they never did.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub switched: Vec<TuningSpan>,
@@ -99,12 +133,6 @@ pub struct EmRecord {
     pub start_image: String,
     /// True if a non-atomic run computed its sensitivity image with the race, too.
     pub racy_sensitivity: bool,
-    /// Part of the measured counts that the image and the background explain ([`crate::recon::Explained`]), where it is known.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub explained: Option<f64>,
-    /// Part of the counts net of background that the image explains, where more than noise is left of them.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub explained_net: Option<f64>,
     /// Losses in the race of the step that made the image.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub race: Option<RaceReport>,
@@ -164,7 +192,11 @@ impl AlgorithmRecord {
                 text += &if name == YES { format!(", {}", parameter.label.to_lowercase()) } else { String::new() };
                 continue;
             }
-            text += &format!(", {} {}", parameter.label.to_lowercase(), parameter.text(value.as_ref()));
+            let value = match self.ascent.as_ref().and_then(|ascent| ascent.lambda_found) {
+                Some(found) if value.is_none() && parameter.key == LAMBDA.key => format!("{found:.3e} (by the noise)"),
+                _ => parameter.text(value.as_ref()),
+            };
+            text += &format!(", {} {value}", parameter.label.to_lowercase());
             if let Some((before, TuningSpan { from_subiteration, tuning })) = self.last_change()
                 && [BETA.key, LAMBDA.key].contains(&parameter.key)
                 && tuning.strength != before.strength
@@ -239,10 +271,12 @@ mod tests {
                 num_halved: 0,
                 update: 0.1,
                 beta_found: None,
+                lambda_found: None,
                 switched,
             };
             let name = choice.entry().key.to_owned();
-            AlgorithmRecord { name, em: None, fbp: None, ascent: Some(ascent), replicates: None, parameters }.text()
+            let (explained, ascent) = (ExplainedRecord::default(), Some(ascent));
+            AlgorithmRecord { name, em: None, fbp: None, explained, ascent, replicates: None, parameters }.text()
         };
         let tv = Parameters::default().with_number(&LAMBDA, Some(0.05));
         let text = record(AlgorithmChoice::TV, tv.clone(), &[(1, [0.2, 0.0, 1.0]), (73, [0.05, 0.0, 1.0])]);

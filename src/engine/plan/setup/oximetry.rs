@@ -8,7 +8,7 @@ use crate::coded::PassedOn;
 use crate::data::{OxygenSeries, RelaxationRate, Sweep};
 use crate::geometry::Grid;
 use crate::plan::algorithms::registry::AlgorithmChoice;
-use crate::plan::algorithms::total_variation::tv_settings;
+use crate::plan::algorithms::total_variation::{LAMBDA, tv_settings};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast};
 use crate::plan::error::SetupError;
@@ -16,7 +16,7 @@ use crate::plan::job::Job;
 use crate::plan::job::acquisition::Acquisition;
 use crate::plan::job::settings::RunSettings;
 use crate::plan::problem::SetupProblem;
-use crate::recon::{PulseOximetry, ReconError};
+use crate::recon::{PulseOximetry, ReconError, strength_by_noise};
 use crate::task::Task;
 
 /// Draws of the noise of a run in the window: a standard deviation between them is uncertain by 16 %.
@@ -30,6 +30,8 @@ pub(in crate::plan) fn prepare_on(
     task: &Task,
 ) -> Result<Prepared, SetupError> {
     check(series, &job.settings)?;
+    let found = series.sweeps.first().map(|first| with_strength_by_noise(&job.settings, first)).transpose()?;
+    let job = &Job { settings: found.map_or_else(|| job.settings.clone(), Box::new), ..job.clone() };
     let Prepared { algorithm, mut info, notices, .. } = prepare_one(device, job, series, 0, task)?;
     let of_next = (job.clone(), Arc::clone(series));
     let make = move |index: usize| {
@@ -46,6 +48,20 @@ pub(in crate::plan) fn prepare_on(
     info.num_subsets = series.sweeps.len();
     info.estimate.memory_bytes += bytes_of_maps(series, grid);
     Ok(Prepared { algorithm: Box::new(algorithm), info, notices, num_taken: 0 })
+}
+
+/// Returns settings with the strength λ by the noise of the first acquisition, where total variation finds it: images at all times need the
+/// same one.
+///
+/// # Errors
+/// An acquisition that the model of total variation lacks.
+pub fn with_strength_by_noise(settings: &RunSettings, first: &Sweep) -> Result<RunSettings, SetupError> {
+    let mut settings = settings.clone();
+    if settings.algorithm == AlgorithmChoice::TV && tv_settings(&settings.parameters).is_by_noise() {
+        let strength = strength_by_noise(&[(first, &settings.radicals)], &settings.grid)?;
+        settings.parameters = settings.parameters.with_number(&LAMBDA, strength.or(Some(1.0)));
+    }
+    Ok(settings)
 }
 
 /// Makes the algorithm of one of the acquisitions.

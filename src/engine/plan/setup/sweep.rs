@@ -18,11 +18,17 @@ use crate::plan::job::settings::RunSettings;
 use crate::plan::platform::open::{Opened, choose_slabs, join_device_names};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem};
-use crate::recon::{Algorithm, FbpSettings, ReconError, SlabAlgorithm, equal_angles_for, resampling_error, sampling_of, slabs};
+use crate::recon::{
+    Algorithm, FbpSettings, FilterSettings, GradientSizes, ReconError, SlabAlgorithm, check_sweep, cutoff_by_noise,
+    equal_angles_for, image_noise, resampling_error, sampling_of, slabs,
+};
 use crate::task::Task;
 
 /// Largest error of resampled projections with which two stages are as good as one.
 const MAX_RESAMPLING_ERROR: f64 = 0.03;
+
+/// Noise of an image relative to its signal that is reported.
+const MAX_IMAGE_NOISE: f64 = 0.06;
 
 /// Makes the algorithm for the projections that the acquisition has so far, on one device.
 pub(in crate::plan) fn prepare_on(
@@ -37,6 +43,9 @@ pub(in crate::plan) fn prepare_on(
     }
     let asked = check(acquisition, settings, device)?;
     let sweep = acquisition.snapshot();
+    if asked.stages == FbpMethod::Two {
+        check_sweep(&sweep, GradientSizes::One)?;
+    }
     let num_taken = sweep.num_complete();
     let fbp_settings = fbp_settings(&settings.parameters);
     let Stages { program, equal_angles, notice } = stages_for(asked, &sweep, &fbp_settings, task)?;
@@ -44,6 +53,7 @@ pub(in crate::plan) fn prepare_on(
     let (members, mut notices) = choose_slabs(if program.stages == FbpMethod::Two { DeviceChoice::Cpu } else { device })?;
     notices.extend(notice);
     notices.extend(beyond(&settings.grid, sweep.extent_mm()));
+    notices.extend(noise_notice(&sweep, &fbp_settings.filter)?);
     if program.stages == FbpMethod::Two && fbp_settings.filter.interpolation == Interpolation::Nearest {
         notices.push(Notice::warning(
             "two stages draw straight lines in the second one: with the nearest sample the image differs by some 10 % from that of one stage; linear and cubic interpolation agree",
@@ -75,6 +85,21 @@ fn beyond(grid: &Grid, extent_mm: f64) -> Option<Notice> {
         "the image is {widest_mm:.1} mm wide and the samples of a projection cover {extent_mm:.1} mm: voxels outside lack a part of the \
          projections, and their values are wrong. Choose a smaller image"
     )))
+}
+
+/// Warns of an image of deconvolved spectra that will have much noise.
+fn noise_notice(sweep: &Sweep, settings: &FilterSettings) -> Result<Option<Notice>, ReconError> {
+    let noise = image_noise(sweep, settings)?.filter(|noise| *noise > MAX_IMAGE_NOISE);
+    let Some(percent) = noise.map(|noise| 100.0 * noise) else { return Ok(None) };
+    let cutoff = settings.cutoff.unwrap_or(1.0);
+    let best = cutoff_by_noise(sweep)?.filter(|best| *best < 0.95 * cutoff);
+    let remedy = best.map_or_else(
+        || "The line is broad for the gradient: use a larger gradient, more averages, or total variation".to_owned(),
+        |best| format!("A cut-off of {best} ends where noise is as large as signal"),
+    );
+    Ok(Some(Notice::warning(format!(
+        "the deconvolution amplifies noise: with the cut-off {cutoff} the noise of the image will be about {percent:.0} % of its norm. {remedy}"
+    ))))
 }
 
 /// Returns the program that is asked for, unless something does not go together.

@@ -154,7 +154,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>, C: Climb<B, M, S>> Algo
         self.begin(&mut StageTimes::default(), task)?;
         let all = self.objective.all();
         let Objective { backend, model, x, sensitivity, .. } = &mut self.objective;
-        Ok(Explained::new(backend.dot(x, 0, sensitivity, all)?, model.totals()?))
+        Ok(Explained::counts(backend.dot(x, 0, sensitivity, all)?, model.totals()?))
     }
 
     fn optimality(&mut self, task: &Task) -> Result<Option<Optimality>, ReconError> {

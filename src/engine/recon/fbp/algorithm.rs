@@ -8,11 +8,12 @@ use std::time::Instant;
 
 use super::check::{GradientSizes, check_projection, check_sweep};
 use super::filtering::{FilterSettings, ProjectionFilter};
+use super::reprojection::explained;
 use crate::algebra::{Backend, Image, PendingVolume, Voxels};
-use crate::data::{Projection, RoiMask, RoiSums, Sweep, SweepSpace, Volume};
+use crate::data::{Projection, RoiMask, RoiSums, Sweep, Volume};
 use crate::operator::{Accumulation, OperatorError, PlaneBackprojector};
 use crate::recon::image_readout::ImageReadout;
-use crate::recon::{Algorithm, DataProblem, ReconError, SettingsProblem, Stage, StageTimes, StepReport};
+use crate::recon::{Algorithm, DataProblem, Explained, ReconError, SettingsProblem, Stage, StageTimes, StepReport};
 use crate::scanner::epri::{Order, Queue};
 use crate::task::Task;
 
@@ -36,13 +37,19 @@ impl Default for FbpSettings {
     }
 }
 
+/// Returns the sizes of gradients: projections are resampled to other directions only where they have one.
+fn sizes_for(settings: &FbpSettings) -> GradientSizes {
+    if settings.equal_angles.is_some() { GradientSizes::One } else { GradientSizes::Similar }
+}
+
 /// Filtered backprojection on any back end. An iteration is the whole sweep.
 pub struct Fbp<B: Backend, P: PlaneBackprojector<B>> {
     backend: B,
     backprojector: P,
     filter: ProjectionFilter,
     settings: FbpSettings,
-    space: SweepSpace,
+    /// The acquisition without its projections.
+    sweep: Sweep,
     /// All that have arrived, in the order of acquisition.
     projections: Vec<Projection>,
     num_expected: Option<usize>,
@@ -59,7 +66,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
     /// # Errors
     /// Data or settings that do not suit, not enough memory on the device.
     pub fn new(mut backend: B, backprojector: P, sweep: &Sweep, settings: FbpSettings) -> Result<Self, ReconError> {
-        check_sweep(sweep, GradientSizes::One)?;
+        check_sweep(sweep, sizes_for(&settings))?;
         if settings.block == 0 {
             return Err(SettingsProblem::NoProjections.into());
         }
@@ -71,7 +78,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
             backprojector,
             filter,
             settings,
-            space: sweep.space,
+            sweep: sweep.without_projections(),
             projections: Vec::new(),
             num_expected: sweep.num_expected,
             queue: Queue::new(settings.order),
@@ -113,7 +120,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
 
     /// Returns the factor of the displayed image: the weight of a whole acquisition over Σw.
     pub fn scale(&self) -> f64 {
-        if self.weight > 0.0 { self.space.whole_weight() / self.weight } else { 1.0 }
+        if self.weight > 0.0 { self.sweep.space.whole_weight() / self.weight } else { 1.0 }
     }
 }
 
@@ -145,7 +152,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         self.backend.finish()?;
         stages[Stage::Backprojection] = start.elapsed();
         self.weight += match self.settings.equal_angles {
-            Some(_) => self.space.whole_weight(),
+            Some(_) => self.sweep.space.whole_weight(),
             None => block.iter().map(|projection| projection.weight).sum(),
         };
         let complete = self.is_complete();
@@ -170,7 +177,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
         let (first, num_points) = (self.projections.len(), self.filter.num_points());
         let mut numbered = projections.iter().enumerate();
         numbered.try_for_each(|(k, projection)| {
-            check_projection(projection, first + k, (num_points, self.space), GradientSizes::One)
+            check_projection(projection, first + k, (num_points, self.sweep.space), sizes_for(&self.settings))
         })?;
         self.enqueue(projections);
         if is_last {
@@ -195,6 +202,20 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
         Ok(self.shown.set_rois(&mut self.backend, masks)?)
+    }
+
+    fn explained(&mut self, task: &Task) -> Result<Option<Explained>, ReconError> {
+        let mut image = Volume::filled(self.backprojector.grid().clone(), 0.0);
+        self.volume_into(&mut image)?;
+        self.explained_by(&image, task)
+    }
+
+    fn explained_by(&mut self, image: &Volume, task: &Task) -> Result<Option<Explained>, ReconError> {
+        if self.num_waiting() > 0 {
+            return Ok(None);
+        }
+        let sweep = Sweep { projections: self.projections.clone(), ..self.sweep.clone() };
+        explained(image, &sweep, &self.filter, task)
     }
 
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {

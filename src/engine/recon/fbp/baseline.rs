@@ -58,7 +58,7 @@ impl Baseline {
 }
 
 /// A fit made for projections of one length.
-pub(super) struct BaselineFit {
+pub(in crate::recon) struct BaselineFit {
     /// Samples at each end.
     num_end: usize,
     /// The polynomials at every sample, orthonormal over those of the ends.
@@ -67,7 +67,7 @@ pub(super) struct BaselineFit {
 
 impl BaselineFit {
     /// For projections of `num_points` samples.
-    pub(super) fn new(baseline: Baseline, num_points: usize) -> Self {
+    pub(in crate::recon) fn new(baseline: Baseline, num_points: usize) -> Self {
         let num_end = ((END * num_points as f64).round() as usize).max(baseline.num_terms().div_ceil(2)).min(num_points / 2);
         let mut fit = Self { num_end, polynomials: Vec::new() };
         let last = num_points.saturating_sub(1).max(1) as f64;
@@ -88,7 +88,7 @@ impl BaselineFit {
     }
 
     /// Takes the baseline off a projection.
-    pub(super) fn subtract(&self, row: &mut [f64]) {
+    pub(in crate::recon) fn subtract(&self, row: &mut [f64]) {
         let coefficients: Vec<f64> = self.polynomials.iter().map(|polynomial| self.product(row, polynomial)).collect();
         for (polynomial, coefficient) in self.polynomials.iter().zip(coefficients) {
             row.iter_mut().zip(polynomial).for_each(|(value, p)| *value -= coefficient * p);

@@ -1,6 +1,6 @@
 //! Checks of the data of filtered backprojection.
 
-use crate::data::{Projection, Sweep, SweepSpace};
+use crate::data::{MIN_GRADIENT, Projection, Sweep, SweepSpace};
 use crate::recon::{DataProblem, ProjectionProblem, ReconError};
 
 /// Sizes of the gradients that an algorithm takes.
@@ -8,6 +8,8 @@ use crate::recon::{DataProblem, ProjectionProblem, ReconError};
 pub enum GradientSizes {
     /// One size: directions are unit vectors.
     One,
+    /// From [`MIN_GRADIENT`] of the largest one on.
+    Similar,
     /// Any up to the largest one.
     Any,
 }
@@ -54,10 +56,18 @@ pub fn check_projection(
         return refuse(ProjectionProblem::Sample { sample, value: projection.values[sample] });
     }
     let length = projection.direction.iter().map(|c| c * c).sum::<f64>().sqrt();
-    if length == 0.0 && sizes == GradientSizes::One {
+    if length == 0.0 && sizes != GradientSizes::Any {
         return refuse(ProjectionProblem::NoGradient);
     }
-    let is_shorter = sizes == GradientSizes::Any && length < 1.0;
+    let min = match sizes {
+        GradientSizes::One => 1.0 - DIRECTION_TOLERANCE,
+        GradientSizes::Similar => MIN_GRADIENT,
+        GradientSizes::Any => 0.0,
+    };
+    if sizes != GradientSizes::Any && length < min {
+        return refuse(ProjectionProblem::Gradient { difference: 1.0 - length, max: 1.0 - min });
+    }
+    let is_shorter = sizes != GradientSizes::One && length < 1.0;
     if length.is_nan() || ((length - 1.0).abs() > DIRECTION_TOLERANCE && !is_shorter) {
         return refuse(ProjectionProblem::Direction(length));
     }

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::baseline::BaselineFit;
+use super::cutoff::{MIN_SPECTRUM, cutoff_by_noise};
 use super::resample::Measured;
 use super::{Baseline, Filter};
 use crate::data::{Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
@@ -58,6 +59,15 @@ impl FilterSettings {
             }
         }
     }
+
+    /// Returns the default settings for an acquisition: for continuous-wave spectra, with the cut-off where the signal is as large as the
+    /// noise, as far as its projections show it.
+    pub fn for_sweep(sweep: &Sweep) -> Self {
+        let default = Self::for_data(&sweep.kind);
+        // (A run refuses a reference spectrum that is not usable.)
+        let by_noise = cutoff_by_noise(sweep).ok().flatten();
+        Self { cutoff: by_noise.or(default.cutoff), ..default }
+    }
 }
 
 /// A filter made for the projections of one sweep.
@@ -73,6 +83,9 @@ pub struct ProjectionFilter {
     response: Vec<Complex<f64>>,
     /// True if a projection's first moment replaces its transform at the frequency 0, see above.
     restores_level: bool,
+    /// True of projections that are deconvolved with a reference spectrum.
+    is_deconvolved: bool,
+    form: Form,
     forward: Arc<dyn Fft<f64>>,
     inverse: Arc<dyn Fft<f64>>,
 }
@@ -144,6 +157,8 @@ impl ProjectionFilter {
             baseline,
             response,
             restores_level,
+            is_deconvolved: sweep.is_continuous_wave(),
+            form,
             forward,
             inverse,
         })
@@ -159,12 +174,37 @@ impl ProjectionFilter {
         &self.sampling
     }
 
+    /// Takes the baseline off a projection.
+    pub(super) fn subtract_baseline(&self, row: &mut [f64]) {
+        self.baseline.subtract(row);
+    }
+
+    /// Returns the part of a frequency ω, 0 to π, that an image contains: the filter over the parabola or the ramp, times that of the
+    /// interpolation; 0 above the cut-off. (Deconvolved spectra have no frequency 0.)
+    pub(super) fn window(&self, omega: f64) -> f64 {
+        if omega == 0.0 {
+            return f64::from(u8::from(!self.is_deconvolved));
+        }
+        let half = 0.5 * omega;
+        let sinc = half.sin() / half;
+        let interpolation = match self.interpolation {
+            Interpolation::Nearest => sinc,
+            Interpolation::Linear => sinc.powi(2),
+            // Cubic B-splines through all samples.
+            Interpolation::Cubic => sinc.powi(4) * 3.0 / (2.0 + omega.cos()),
+        };
+        let power = if self.form.space.is_slice() { 1 } else { 2 };
+        interpolation * self.form.response(omega) / omega.powi(power)
+    }
+
     /// Filters and weights projections of the sweep's length.
     ///
     /// # Errors
     /// A projection of another length.
     pub fn apply(&self, projections: &[Projection]) -> Result<FilteredProjections, OperatorError> {
-        let Measured { directions, samples, .. } = self.filtered(projections, |projection| projection.weight)?;
+        let is_slice = self.form.space.is_slice();
+        let weight: fn(&Projection) -> f64 = if is_slice { weight_of_a_line } else { weight_of_a_plane };
+        let Measured { directions, samples, .. } = self.filtered(projections, weight)?;
         FilteredProjections::new(self.sampling, self.interpolation, directions, samples)
     }
 
@@ -216,6 +256,23 @@ impl ProjectionFilter {
         self.inverse.process(buffer);
         row.iter_mut().zip(buffer.iter()).for_each(|(value, cell)| *value = cell.re);
     }
+}
+
+/// Returns the weight of a projection of line integrals under a gradient g, of the largest one, whose samples are 1/g as far apart: the ramp
+/// over the distance, and the sample over the width that it contains, are g² as large.
+fn weight_of_a_line(projection: &Projection) -> f64 {
+    projection.weight * size(projection).powi(2)
+}
+
+/// The same of plane integrals, with the parabola: g³.
+fn weight_of_a_plane(projection: &Projection) -> f64 {
+    projection.weight * size(projection).powi(3)
+}
+
+/// Returns the size of the gradient; 1 of unit vectors, whose last digits are rounded.
+fn size(projection: &Projection) -> f64 {
+    let size = projection.gradient();
+    if (size - 1.0).abs() < 1e-9 { 1.0 } else { size }
 }
 
 /// Returns the error of resampling the filtered projections of a sweep to other directions, relative to their size: at most
@@ -276,10 +333,11 @@ impl Form {
 }
 
 /// Response of the filter over H: a projection P = F(k)·H/step has F, the transform of the integrals, as P/H·step.
-/// Frequencies that H does not hold at all are left out, and so is 0, which spectra do not hold.
+/// Frequencies that H hardly holds are left out, and so is 0, which spectra do not hold.
 fn deconvolving_response(of_integrals: &[f64], spectrum: &[Complex<f64>], step_mm: f64) -> Vec<Complex<f64>> {
+    let largest = spectrum.iter().map(Complex::norm_sqr).fold(0.0, f64::max);
     let at = |(k, (value, h)): (usize, (&f64, &Complex<f64>))| {
-        if k == 0 || h.norm_sqr() == 0.0 { Complex::default() } else { *value / (h * step_mm) }
+        if k == 0 || h.norm_sqr() <= MIN_SPECTRUM.powi(2) * largest { Complex::default() } else { *value / (h * step_mm) }
     };
     of_integrals.iter().zip(spectrum).enumerate().map(at).collect()
 }

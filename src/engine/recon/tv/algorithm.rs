@@ -6,16 +6,17 @@
 //!
 //! A*A is a convolution, so that a step needs transforms of twice the image's size and nothing of the projections.
 
-use std::f64::consts::PI;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::experiments::{check_experiments, data_scale, named};
+use super::experiments::{check_experiments, named};
+use super::explained::explained;
 use super::kernels::{PrimalStep, PrimalSums, TotalVariationKernels};
 use super::known::{Known, Model};
-use super::lattice::{Lattice, num_axes};
+use super::lattice::{Lattice, weights};
 use super::model::voxel_volume;
 use super::settings::{TvImages, TvSettings};
+use super::strength::{strength_by_noise, strength_scale};
 use crate::algebra::{BackendError, Image, PendingVolume, Voxels};
 use crate::data::{Experiment, Projection, Radical, RoiMask, RoiSums, Sweep, Volume};
 use crate::geometry::Grid;
@@ -23,8 +24,8 @@ use crate::operator::{Accumulation, OperatorError};
 use crate::recon::fbp::{GradientSizes, check_projection, check_sweep};
 use crate::recon::image_readout::ImageReadout;
 use crate::recon::{
-    Algorithm, AscentReport, AscentTuning, DataProblem, ObjectiveValue, ReconError, SettingsProblem, Stage, StageTimes,
-    StepReport,
+    Algorithm, AscentReport, AscentTuning, DataProblem, Explained, ObjectiveValue, ReconError, SettingsProblem, Stage,
+    StageTimes, StepReport,
 };
 use crate::task::Task;
 
@@ -45,6 +46,16 @@ const STEPS_TO_OBJECTIVE: usize = 10;
 const STEPS_TO_DATA: usize = 20;
 /// That part.
 const PART_OF_DATA: f64 = 0.1;
+
+/// λ of projections whose noise is not known, and of spectra in each voxel.
+const DEFAULT_STRENGTH: f64 = 1.0;
+
+/// λ that was found by the noise of some projections of the first acquisition.
+#[derive(Clone, Copy)]
+struct FoundStrength {
+    strength: f64,
+    num_projections: usize,
+}
 
 /// Arrays of a run.
 struct Arrays<B: TotalVariationKernels> {
@@ -75,8 +86,10 @@ pub struct TotalVariation<B: TotalVariationKernels> {
     waiting: Vec<Projection>,
     num_expected: Option<usize>,
     /// Projections of the first acquisition in the sums.
-    num_taken: usize,
+    taken: Vec<Projection>,
     known: Option<Known>,
+    /// λ by the noise.
+    found: Option<FoundStrength>,
     arrays: Option<Arrays<B>>,
     /// True if the arrays lack projections of the sums.
     are_old: bool,
@@ -107,8 +120,8 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         images: TvImages,
     ) -> Result<Self, ReconError> {
         check_sweep(sweep, GradientSizes::Any)?;
-        if !(settings.strength > 0.0 && settings.strength.is_finite()) {
-            return Err(SettingsProblem::TvStrength(settings.strength).into());
+        if let Some(strength) = settings.strength.filter(|strength| !(*strength > 0.0 && strength.is_finite())) {
+            return Err(SettingsProblem::TvStrength(strength).into());
         }
         if let Some(spectrum) = settings.spectrum {
             if settings.is_positive {
@@ -144,8 +157,9 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             experiments: Vec::new(),
             waiting: sweep.projections.clone(),
             num_expected: sweep.num_expected,
-            num_taken: 0,
+            taken: Vec::new(),
             known: None,
+            found: None,
             arrays: None,
             are_old: false,
             iteration: 0,
@@ -172,27 +186,48 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         Ok(Self { experiments: experiments.to_vec(), ..self })
     }
 
-    /// Returns λ′ = λ·(max h − min h)·P/(2^{d−1}π)·N/B·δ^{d−1} of P projections of N samples over a range B of the field: PyEPRI's
-    /// normalisation, in which the image in mm takes the place of that in cm, and the field in mT that in G ([`data_scale`]). Of spectra
-    /// in each voxel, which have no h, λ′ = λ/1000 · max |A*s|.
-    fn unnormalised_strength(&self, known: &Known) -> f64 {
+    /// Returns λ′/λ. Of spectra in each voxel, which have no h, it is max |A*s|/1000.
+    fn strength_scale(&self, known: &Known) -> f64 {
         if self.settings.spectrum.is_some() {
-            return 1e-3 * self.settings.strength * known.largest;
+            return 1e-3 * known.largest;
         }
         let further = self.experiments.iter().map(|experiment| {
             let sweep = &*experiment.sweep;
             (sweep, &experiment.radicals[..], sweep.num_complete())
         });
-        let scale = data_scale([(&self.sweep, &self.radicals[..], self.num_taken)].into_iter().chain(further));
-        let power = self.lattice.num_axes() as i32 - 1;
-        self.settings.strength * scale * edge_mm(&self.grid).powi(power) / (2_f64.powi(power) * PI)
+        strength_scale([(&self.sweep, &self.radicals[..], self.taken.len())].into_iter().chain(further), &self.grid)
+    }
+
+    /// Returns λ: the one of the settings, or the one that was found.
+    fn strength(&self) -> f64 {
+        self.settings.strength.or(self.found.map(|found| found.strength)).unwrap_or(DEFAULT_STRENGTH)
+    }
+
+    /// Finds λ by the noise, where the settings have none. While projections arrive, it is found again where their number has doubled, and
+    /// with the last ones.
+    fn find_strength(&mut self) -> Result<(), ReconError> {
+        let num_projections = self.taken.len();
+        let is_recent = self.found.is_some_and(|found| num_projections < 2 * found.num_projections);
+        if !self.settings.is_by_noise() || (is_recent && !self.is_complete()) {
+            return Ok(());
+        }
+        let first = self.first();
+        let all: Vec<_> = acquisitions(&first, &self.radicals, &self.experiments).collect();
+        let strength = strength_by_noise(&all, &self.grid)?.unwrap_or(DEFAULT_STRENGTH);
+        self.found = Some(FoundStrength { strength, num_projections });
+        Ok(())
+    }
+
+    /// Returns the first acquisition with the projections in the sums.
+    fn first(&self) -> Sweep {
+        Sweep { projections: self.taken.clone(), ..self.sweep.clone() }
     }
 
     /// Returns true if the next step takes the projections that wait.
     fn takes_waiting(&self) -> bool {
         let num_waiting = self.waiting.len();
-        let is_last = self.num_expected.is_some_and(|expected| self.num_taken + num_waiting >= expected);
-        let is_part = num_waiting as f64 >= PART_OF_DATA * self.num_taken as f64;
+        let is_last = self.num_expected.is_some_and(|expected| self.taken.len() + num_waiting >= expected);
+        let is_part = num_waiting as f64 >= PART_OF_DATA * self.taken.len() as f64;
         let are_late = self.iteration >= self.taken_at + STEPS_TO_DATA;
         num_waiting > 0 && (is_last || is_part || are_late || self.is_still())
     }
@@ -211,7 +246,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             }
             Some(sums) => sums.add(&known),
         }
-        self.num_taken += block.num_complete();
+        self.taken.extend(block.projections);
         Ok(())
     }
 
@@ -305,7 +340,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
 
     /// Returns true if all projections that are expected are in the image.
     fn is_complete(&self) -> bool {
-        self.waiting.is_empty() && self.num_expected.is_some_and(|expected| self.num_taken >= expected)
+        self.waiting.is_empty() && self.num_expected.is_some_and(|expected| self.taken.len() >= expected)
     }
 
     fn is_still(&self) -> bool {
@@ -332,6 +367,16 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     }
 }
 
+/// Returns all acquisitions with the spectra of their radicals.
+fn acquisitions<'a>(
+    first: &'a Sweep,
+    radicals: &'a [Radical],
+    experiments: &'a [Experiment],
+) -> impl Iterator<Item = (&'a Sweep, &'a [Radical])> {
+    let further = experiments.iter().map(|experiment| (&*experiment.sweep, &experiment.radicals[..]));
+    [(first, radicals)].into_iter().chain(further)
+}
+
 /// Returns the array of the image that is shown.
 fn shown<'a, B: TotalVariationKernels>(
     amplitude: &'a Option<(usize, B::Array<Image>)>,
@@ -343,17 +388,6 @@ fn shown<'a, B: TotalVariationKernels>(
         (None, Some(arrays)) => &arrays.u,
         (None, None) => zeros,
     }
-}
-
-/// Returns the length of an edge of a voxel, mm: of unequal edges their geometric mean.
-fn edge_mm(grid: &Grid) -> f64 {
-    voxel_volume(grid).powf(1.0 / num_axes(grid.size) as f64)
-}
-
-/// Returns what differences along each axis weigh: 1 of cubes, more along short edges, so that it is a gradient.
-fn weights(grid: &Grid) -> [f32; 3] {
-    let edge = edge_mm(grid);
-    std::array::from_fn(|axis| if grid.size[axis] > 1 { (edge / grid.voxel_mm[axis]) as f32 } else { 0.0 })
 }
 
 /// Returns A*s with the integral 1, as PyEPRI begins; 0 if A*s has hardly an integral, as of a few derivatives.
@@ -380,14 +414,14 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         }
         if self.are_old {
             let known = self.known.take().ok_or(DataProblem::AllUsed)?;
-            let renewed = self.renew_arrays(&known, task);
+            let renewed = self.renew_arrays(&known, task).and_then(|()| self.find_strength());
             self.known = Some(known);
             renewed?;
             self.are_old = false;
             stages[Stage::Filter] = start.elapsed();
         }
         let known = self.known.as_ref().ok_or(DataProblem::AllUsed)?;
-        let (strength, energy) = (self.unnormalised_strength(known), known.energy);
+        let (strength, energy) = (self.strength() * self.strength_scale(known), known.energy);
         let start = Instant::now();
         let mut arrays = self.arrays.take().ok_or(DataProblem::AllUsed)?;
         let advanced = self.advance(&mut arrays, strength);
@@ -401,7 +435,7 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
             log_likelihood: -(0.5 * sums.with_model - sums.with_data + energy),
             penalty: strength * variation,
         });
-        let tuning = AscentTuning { strength: self.settings.strength, gamma: 0.0, step_factor: 1.0 };
+        let tuning = AscentTuning { strength: self.strength(), gamma: 0.0, step_factor: 1.0 };
         Ok(StepReport {
             iteration: self.iteration,
             subiteration: self.iteration,
@@ -419,13 +453,13 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
     }
 
     fn append(&mut self, projections: Vec<Projection>, is_last: bool) -> Result<(), ReconError> {
-        let first = self.num_taken + self.waiting.len();
+        let first = self.taken.len() + self.waiting.len();
         for (k, projection) in projections.iter().enumerate() {
             check_projection(projection, first + k, (self.sweep.num_points, self.sweep.space), GradientSizes::Any)?;
         }
         self.waiting.extend(projections);
         if is_last {
-            self.num_expected = Some(self.num_taken + self.waiting.len());
+            self.num_expected = Some(self.taken.len() + self.waiting.len());
         }
         Ok(())
     }
@@ -442,6 +476,10 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         })
     }
 
+    fn unconverged(&self) -> Option<String> {
+        self.settings.unconverged(self.update)
+    }
+
     fn volume_into(&mut self, volume: &mut Volume) -> Result<(), ReconError> {
         self.renew_amplitude()?;
         let image = shown(&self.amplitude, &self.arrays, &self.zeros);
@@ -452,6 +490,13 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         self.renew_amplitude()?;
         let image = shown(&self.amplitude, &self.arrays, &self.zeros);
         Ok(self.shown.begin_volume(&mut self.backend, image, 1.0)?)
+    }
+
+    fn explained(&mut self, _task: &Task) -> Result<Option<Explained>, ReconError> {
+        let images = self.images()?;
+        let images: Vec<Vec<f64>> = images.iter().map(|image| image.iter().map(|value| f64::from(*value)).collect()).collect();
+        let first = self.first();
+        explained(&images, acquisitions(&first, &self.radicals, &self.experiments), &self.grid, &self.settings)
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {
@@ -487,13 +532,14 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
     }
 
     fn tuning(&self) -> Option<AscentTuning> {
-        Some(AscentTuning { strength: self.settings.strength, gamma: 0.0, step_factor: 1.0 })
+        let is_known = self.found.is_some() || !self.settings.is_by_noise();
+        is_known.then(|| AscentTuning { strength: self.strength(), gamma: 0.0, step_factor: 1.0 })
     }
 
     /// A new λ; the image stays.
     fn set_tuning(&mut self, tuning: AscentTuning) {
         if tuning.strength > 0.0 && tuning.strength.is_finite() {
-            self.settings.strength = tuning.strength;
+            self.settings.strength = Some(tuning.strength);
             self.update = f64::INFINITY;
         }
     }

@@ -41,6 +41,14 @@ impl Model {
         }
     }
 
+    /// Returns A u, `[projection, sample]`.
+    pub fn project(&self, images: &[Vec<f64>]) -> Vec<f64> {
+        match self {
+            Model::Radicals(model) => model.project(images),
+            Model::Spectra(model, _) => model.project(&images.concat()),
+        }
+    }
+
     fn backproject(&self, projections: &[f64]) -> Vec<Vec<f64>> {
         match self {
             Model::Radicals(model) => model.backproject(projections),

@@ -1,5 +1,8 @@
 //! Voxels of coupled images, and their axes.
 
+use super::model::voxel_volume;
+use crate::geometry::Grid;
+
 /// Voxels of one image of several, and what their differences weigh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lattice {
@@ -38,4 +41,15 @@ impl Lattice {
 /// Returns the axes that take part in an image of this size: 2 of a slice, 3 of a volume.
 pub fn num_axes(size: [usize; 3]) -> usize {
     if size[2] == 1 { 2 } else { 3 }
+}
+
+/// Returns the length of an edge of a voxel, mm: of unequal edges their geometric mean.
+pub(super) fn edge_mm(grid: &Grid) -> f64 {
+    voxel_volume(grid).powf(1.0 / num_axes(grid.size) as f64)
+}
+
+/// Returns what differences along each axis weigh: 1 of cubes, more along short edges, so that it is a gradient.
+pub(super) fn weights(grid: &Grid) -> [f32; 3] {
+    let edge = edge_mm(grid);
+    std::array::from_fn(|axis| if grid.size[axis] > 1 { (edge / grid.voxel_mm[axis]) as f32 } else { 0.0 })
 }

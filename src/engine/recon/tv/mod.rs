@@ -3,6 +3,7 @@
 
 mod algorithm;
 mod experiments;
+mod explained;
 mod kernels;
 mod known;
 mod lattice;
@@ -10,6 +11,7 @@ mod model;
 mod settings;
 mod spectral_axis;
 mod spectral_model;
+mod strength;
 
 pub use algorithm::TotalVariation;
 pub use experiments::check_experiments;
@@ -18,3 +20,4 @@ pub use lattice::{Lattice, num_axes};
 pub use model::SweepModel;
 pub use settings::{SpectrumSettings, TvImages, TvSettings};
 pub use spectral_model::SpectralModel;
+pub use strength::strength_by_noise;

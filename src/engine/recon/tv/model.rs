@@ -159,6 +159,24 @@ impl SweepModel {
         self.spectra.iter().map(of_radical).collect()
     }
 
+    /// Returns E|∇Δ⁻¹A*n|² in the image of each radical, of noise n with these powers of the frequencies α ≥ 0; the differences of the
+    /// gradient ∇ have these weights along the axes.
+    pub(super) fn field_variances(&self, powers: &[f64], weights: [f32; 3]) -> Vec<f64> {
+        let differences = |omega: &[f64; 3]| -> f64 {
+            (0..3).map(|axis| (2.0 * f64::from(weights[axis]) * (0.5 * omega[axis]).sin()).powi(2)).sum()
+        };
+        let of_place = |spectrum: &[Complex<f64>], (&(_, alpha), omega): (&(usize, usize), &[f64; 3])| match differences(omega) {
+            squared if alpha > 0 && squared > 0.0 => spectrum[alpha].norm_sqr() * powers[alpha] / squared,
+            // (The mean of an image has no gradient.)
+            _ => 0.0,
+        };
+        let scale = 2.0 * voxel_volume(&self.grid).powi(2) / self.num_points as f64;
+        let of_radical = |spectrum: &Vec<Complex<f64>>| {
+            scale * self.places.iter().zip(&self.frequencies).map(|place| of_place(spectrum, place)).sum::<f64>()
+        };
+        self.spectra.iter().map(of_radical).collect()
+    }
+
     /// Returns the kernel of A_m*A_j, `[z, y, x]` of [`kernel_size`].
     pub fn kernel(&self, m: usize, j: usize) -> Vec<f64> {
         let value = |&(_, alpha): &(usize, usize)| share(alpha) * self.spectra[m][alpha].conj() * self.spectra[j][alpha];

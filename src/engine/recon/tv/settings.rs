@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use crate::data::{FieldAxis, Sweep, SweepKind, Volume};
 
+/// Last update over the tolerance above which an image is far from a converged one.
+const MAX_UPDATE: f64 = 10.0;
+
 /// Settings of [`TotalVariation`](super::algorithm::TotalVariation).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TvSettings {
-    /// Strength λ, above 0: λ′ without the scale of the data, as PyEPRI normalises it. Of spectra in each voxel, λ′ is λ thousandths of
-    /// the largest |A*s|.
-    pub strength: f64,
+    /// Strength λ, above 0: λ′ without the scale of the data, as PyEPRI normalises it; `None` = by the noise of the projections, or 1. Of
+    /// spectra in each voxel, λ′ is λ thousandths of the largest |A*s|.
+    pub strength: Option<f64>,
     /// The run has converged where ‖u′ − u‖ < tolerance · ‖u′‖; 0 = never.
     pub tolerance: f64,
     /// True if images have no values below 0.
@@ -22,7 +25,22 @@ pub struct TvSettings {
 
 impl Default for TvSettings {
     fn default() -> Self {
-        Self { strength: 1.0, tolerance: 1e-5, is_positive: false, spectrum: None, transform_tolerance: 1e-6 }
+        Self { strength: None, tolerance: 1e-5, is_positive: false, spectrum: None, transform_tolerance: 1e-6 }
+    }
+}
+
+impl TvSettings {
+    /// Returns true if a run finds its strength by the noise.
+    pub fn is_by_noise(&self) -> bool {
+        self.strength.is_none() && self.spectrum.is_none()
+    }
+
+    /// Returns why an image after a step that changed it by `update` of its norm is far from a converged one, as a clause; `None` of one that
+    /// is near, and without a tolerance.
+    pub fn unconverged(&self, update: f64) -> Option<String> {
+        let tolerance = self.tolerance;
+        let is_far = tolerance > 0.0 && update > MAX_UPDATE * tolerance;
+        is_far.then(|| format!("the last step changed the image by {update:.1e} of its norm; the tolerance is {tolerance:.0e}"))
     }
 }
 

@@ -9,4 +9,5 @@ pub mod problem;
 pub mod records;
 pub mod reference_reader;
 pub mod saved_sweep;
+pub mod spectrum_settings;
 pub mod sweep_space;

@@ -22,7 +22,8 @@ use super::reference_reader::ReferenceReader;
 use super::sweep_space::{in_space, space_of};
 use crate::coded::coded;
 use crate::data::{
-    Direction, GradientAxis, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata, SweepSpace,
+    Direction, GradientAxis, MIN_GRADIENT, Notice, Projection, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata,
+    SweepSpace,
 };
 use crate::geometry::Vector;
 use crate::io::bytes::npy::{Array, read_array};
@@ -35,6 +36,7 @@ pub const REFERENCE: ReferenceReader = ReferenceReader {
     default_path: reference_path,
     radicals: radical_spectra,
     middle_mt,
+    settings: |_| None,
 };
 
 /// mT in a gauss, and mT/mm in a G/cm.
@@ -121,6 +123,7 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     let [first, step] = axis(&set.file(if is_wave { "-B" } else { "-t" }), num_points)?;
     let largest = vectors.iter().map(|&v| length(v)).fold(0.0, f64::max);
     let has_sizes = is_wave && vectors.iter().any(|&v| length(v) > 0.0 && length(v) < (1.0 - SAME_GRADIENT) * largest);
+    let are_similar = vectors.iter().all(|&v| length(v) >= MIN_GRADIENT * largest);
     if is_wave && largest == 0.0 {
         return Err(IoError::unsupported(&vectors_file, NumpySweepProblem::NoGradient));
     }
@@ -158,7 +161,7 @@ pub fn read_projections(path: &Path) -> Result<Study<Sweep>, IoError> {
     };
     notices.extend(notice);
     measured.iter_mut().for_each(|(_, unit)| *unit = in_space(space, *unit));
-    let weights = match has_sizes {
+    let weights = match has_sizes && !are_similar {
         true => vec![space.whole_weight() / num_projections as f64; num_projections],
         false => weights(&set, space, &measured, num_projections, &mut notices)?,
     };
@@ -294,7 +297,7 @@ fn weights(
 ) -> Result<Vec<f64>, IoError> {
     let path = set.file("-weights");
     if !path.exists() {
-        let units: Vec<Direction> = measured.iter().map(|(_, unit)| *unit).collect();
+        let units: Vec<Direction> = measured.iter().map(|(_, vector)| vector.map(|v| v / length(*vector))).collect();
         let (of_what, weights) = match space {
             SweepSpace::Volume => ("solid angles", solid_angle_weights(&units)),
             SweepSpace::Slice(_) => ("angles", half_circle_weights(&units)),

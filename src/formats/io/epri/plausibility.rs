@@ -136,10 +136,11 @@ pub fn extent(sweep: &Sweep) -> Option<Notice> {
 
 /// Warns of a gap between distinct directions, and of few of them.
 pub fn gap(sweep: &Sweep) -> Option<Notice> {
-    if sweep.projections.is_empty() || sweep.num_gradient_sizes() > 1 {
+    if sweep.projections.is_empty() || !sweep.has_similar_gradients() {
         return None;
     }
-    let directions: Vec<Direction> = sweep.projections.iter().map(|projection| projection.direction).collect();
+    let unit = |projection: &Projection| projection.direction.map(|v| v / projection.gradient());
+    let directions: Vec<Direction> = sweep.projections.iter().map(unit).collect();
     let (gaps, limit, num_across): (Gaps, f64, fn(f64) -> f64) = match sweep.space {
         SweepSpace::Slice(_) => (Gaps::in_a_plane(&directions), MAX_GAP_DEG[0], |num| num),
         SweepSpace::Volume => (Gaps::on_the_sphere(&directions), MAX_GAP_DEG[1], f64::sqrt),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::spectrum_settings::SpectrumSettings;
 use crate::data::{Notice, ReferenceSpectrum};
 use crate::io::error::IoError;
 
@@ -18,4 +19,6 @@ pub struct ReferenceReader {
     pub radicals: fn(&Path) -> Vec<(String, PathBuf)>,
     /// Field of the middle sample, mT.
     pub middle_mt: fn(&Path) -> Option<f64>,
+    /// Settings of the spectrometer for a spectrum, or for projections.
+    pub settings: fn(&Path) -> Option<SpectrumSettings>,
 }

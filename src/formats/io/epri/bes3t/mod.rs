@@ -12,6 +12,7 @@ use self::gradient::Gradients;
 use self::header::Descriptor;
 use super::records::{Kind, Planned, Records, check_finite};
 use super::reference_reader::ReferenceReader;
+use super::spectrum_settings::SpectrumSettings;
 use crate::data::{Notice, Phase, ReferenceSpectrum, Study, Sweep, SweepKind, SweepMetadata};
 use crate::io::bytes::{ByteOrder, NumberFormat, NumberType};
 use crate::io::epri::bes3t::problem::Bes3tProblem;
@@ -20,7 +21,7 @@ use crate::io::notice;
 
 /// Reader of the reference spectra of such acquisitions.
 pub const REFERENCE: ReferenceReader =
-    ReferenceReader { read: read_spectrum, default_path: reference_path, radicals: |_| Vec::new(), middle_mt };
+    ReferenceReader { read: read_spectrum, default_path: reference_path, radicals: |_| Vec::new(), middle_mt, settings };
 
 /// Most samples of a spectrum and most spectra.
 const MAX_COUNT: usize = 1 << 24;
@@ -132,6 +133,23 @@ pub fn middle_mt(path: &Path) -> Option<f64> {
     let num_points = descriptor.count("DESC", "XPTS").ok()?;
     let [first, width] = ["XMIN", "XWID"].map(|key| descriptor.number("DESC", key).ok());
     Some(mt_per_unit(&descriptor).ok()? * (first? + width? * (num_points / 2) as f64 / (num_points - 1) as f64))
+}
+
+/// Returns the settings of the spectrometer in a descriptor, in SI units there; `None` if it is not readable.
+fn settings(path: &Path) -> Option<SpectrumSettings> {
+    let descriptor = Descriptor::read(&descriptor_file(path)).ok()?;
+    let number = |key| descriptor.number("SPL", key).ok();
+    Some(SpectrumSettings {
+        gain: number("RCAG").map(|decibels| 10_f64.powf(decibels / 20.0)),
+        num_scans: number("AVGS"),
+        is_normalised: descriptor.text("recorder", "SctNorm") == Some("True"),
+        conversion_secs: number("SPTP"),
+        harmonic: number("RCHM"),
+        modulation_mt: number("B0MA").map(|tesla| 1e3 * tesla),
+        power_mw: number("MWPW").map(|watts| 1e3 * watts),
+        phase_deg: number("RCPH"),
+        frequency_ghz: number("MWFQ").map(|hertz| 1e-9 * hertz),
+    })
 }
 
 /// Returns the distance of samples along the field axis.

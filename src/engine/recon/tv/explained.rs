@@ -1,0 +1,41 @@
+//! Part of the projections that images explain: 1 − Σ‖B(A u − s)‖² / Σ‖B s‖² over all acquisitions, with the exact model A of the steps. B
+//! takes the straight baseline off a first-derivative spectrum, which no image explains.
+
+use super::known::Model;
+use super::settings::TvSettings;
+use crate::data::{Radical, Sweep};
+use crate::geometry::Grid;
+use crate::recon::fbp::{Baseline, BaselineFit, Noise};
+use crate::recon::{Explained, ReconError};
+
+/// Compares images, of each radical or of each sample of the spectra, with acquisitions and the spectra of their radicals; `None` without
+/// signal.
+///
+/// # Errors
+/// Data that do not suit.
+pub(super) fn explained<'a>(
+    images: &[Vec<f64>],
+    acquisitions: impl IntoIterator<Item = (&'a Sweep, &'a [Radical])>,
+    grid: &Grid,
+    settings: &TvSettings,
+) -> Result<Option<Explained>, ReconError> {
+    let (mut of_residual, mut of_data, mut of_noise) = (0.0, 0.0, Some(0.0));
+    for (sweep, radicals) in acquisitions {
+        let projected = Model::new(sweep, radicals, grid, settings)?.project(images);
+        let baseline = if sweep.is_continuous_wave() { Baseline::Line } else { Baseline::None };
+        let baseline = BaselineFit::new(baseline, sweep.num_points);
+        let energy = |mut row: Vec<f64>| {
+            baseline.subtract(&mut row);
+            row.iter().map(|value| value * value).sum::<f64>()
+        };
+        for (projection, of_model) in sweep.projections.iter().zip(projected.chunks_exact(sweep.num_points)) {
+            let measured: Vec<f64> = projection.values.iter().map(|value| f64::from(*value)).collect();
+            of_residual += energy(measured.iter().zip(of_model).map(|(s, p)| p - s).collect());
+            of_data += energy(measured);
+        }
+        let num_samples = (sweep.num_complete() * sweep.num_points) as f64;
+        of_noise = of_noise.zip(Noise::of(sweep)).map(|(sum, noise)| sum + num_samples * noise.variance());
+    }
+    let signal = Explained::Signal { residual: of_residual, energy: of_data, noise: of_noise, standard_error: None };
+    Ok((of_data > 0.0).then_some(signal))
+}
