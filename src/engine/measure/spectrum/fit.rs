@@ -310,13 +310,20 @@ mod tests {
         let mut values = spectrum(line);
         values[3] = f64::NAN;
         assert_eq!(of(&values), Err(NoFit::NotFinite));
-        // A line of a step and a half is fitted, one of a step is not, and none in noise of half its height.
+        // A line of a step and a half is fitted, and one of a step is not, nor one that noise of its height makes uncertain.
         let narrow = |width_mt: f64| spectrum(LineFit::new(3.0, width_mt, None, 0.1));
         assert!(of(&narrow(0.08)).is_ok());
         assert_eq!(of(&narrow(0.05)), Err(NoFit::Unresolved));
         let height = spectrum(line).iter().copied().fold(0.0, f64::max);
-        let noise = |sample: usize| height * (((sample * sample * 7) % 13) as f64 / 13.0 - 0.5);
-        let noisy: Vec<f64> = spectrum(line).iter().enumerate().map(|(sample, value)| value + 1.6 * noise(sample)).collect();
-        assert!(matches!(of(&noisy), Err(NoFit::Unresolved | NoFit::OutOfRange)), "{:?}", of(&noisy));
+        let noise = rand_distr::Normal::new(0.0, height).unwrap();
+        let noisy = |seed: u64| {
+            let mut random = crate::random::stream(4, seed);
+            spectrum(line).iter().map(|value| value + rand_distr::Distribution::sample(&noise, &mut random)).collect::<Vec<f64>>()
+        };
+        let fits: Vec<_> = (0..100).map(|seed| of(&noisy(seed))).collect();
+        let num_unresolved = fits.iter().filter(|fit| **fit == Err(NoFit::Unresolved)).count();
+        assert!(num_unresolved > 10, "{num_unresolved}");
+        let is_certain = |fit: &LineFit| fit.width_mt >= 0.075 && fit.width_sd_mt <= 0.3 * fit.width_mt;
+        assert!(fits.iter().flatten().all(is_certain), "{fits:?}");
     }
 }

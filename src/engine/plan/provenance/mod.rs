@@ -460,9 +460,7 @@ impl Provenance {
         let mut parts = vec![if made.is_empty() { self.made.to_string() } else { made.join(", ") }];
         parts.extend(self.projector.iter().flat_map(|projector| [projector.name.clone(), projector.accumulation_text()]));
         parts.extend(self.algorithm.as_ref().and_then(|algorithm| Some(algorithm.fbp.as_ref()?.program.clone())));
-        if self.made != ImageKind::Elsewhere {
-            parts.push(self.device.name.clone());
-        }
+        parts.extend((self.made != ImageKind::Elsewhere).then(|| self.device.name.clone()));
         parts.extend(self.post_filter_fwhm_mm.map(|fwhm| format!("post-filter {fwhm} mm")));
         parts.join(" · ")
     }

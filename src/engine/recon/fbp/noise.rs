@@ -15,6 +15,7 @@ use super::Baseline;
 use super::baseline::BaselineFit;
 use crate::data::{Projection, Sweep};
 use crate::fft::{Complex, Number};
+use crate::statistics::median;
 
 /// Part of the samples at each end of continuous-wave spectra.
 const END: f64 = 0.05;
@@ -77,7 +78,7 @@ fn of_ends(projections: &[Projection], num_end: usize) -> Vec<f64> {
         let of_end = |samples: &[f32]| product(samples, &cosine).powi(2) + product(samples, &sine).powi(2);
         let of_both =
             |Projection { values, .. }: &Projection| [&values[..num_end], &values[values.len() - num_end..]].map(of_end);
-        median(projections.iter().flat_map(of_both).collect()) / (norm * LN_2)
+        median(projections.iter().flat_map(of_both).collect()).unwrap_or(0.0) / (norm * LN_2)
     };
     // Without its line an end has little at 0, and a wave at π has no sine.
     let inner: Vec<f64> = (1..num_powers).into_par_iter().map(power).collect();
@@ -113,7 +114,7 @@ fn of_high_frequencies(sweep: &Sweep) -> f64 {
         forward.process(&mut spectrum);
         spectrum[end - num_top..end].iter().map(|value| value.norm_sqr() / num_points as f64).collect::<Vec<f64>>()
     };
-    median(sweep.projections.par_iter().map(of_projection).collect::<Vec<_>>().concat()) / LN_2
+    median(sweep.projections.par_iter().map(of_projection).collect::<Vec<_>>().concat()).unwrap_or(0.0) / LN_2
 }
 
 /// Returns the mean of |Σ s exp(−iωk)|² / N over the projections, at the frequencies from 0 on, after a straight baseline.
@@ -132,15 +133,6 @@ pub(in crate::recon) fn mean_powers(sweep: &Sweep) -> Vec<f64> {
     let powers: Vec<Vec<f64>> = sweep.projections.par_iter().map(|projection| of_projection(&projection.values)).collect();
     let mean = |alpha: usize| powers.iter().map(|of| of[alpha]).sum::<f64>() / powers.len().max(1) as f64;
     (0..num_points.div_ceil(2)).map(mean).collect()
-}
-
-/// Returns the median; 0 of no values.
-fn median(mut values: Vec<f64>) -> f64 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    let middle = values.len() / 2;
-    *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
 #[cfg(test)]

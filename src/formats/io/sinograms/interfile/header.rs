@@ -11,7 +11,7 @@ use crate::io::bytes::{ByteOrder, NumberFormat, NumberType, check_pair, read_tex
 use crate::io::error::{IoError, Refusal};
 use crate::io::notice;
 use crate::io::sinograms::interfile::problem::InterfileProblem;
-use crate::io::sinograms::interfile::remarks::difference;
+use crate::io::sinograms::interfile::spelling::difference;
 use crate::text::shortened;
 
 /// Largest header that is read; real ones have a few kilobytes.

@@ -25,6 +25,7 @@ pub(super) mod projections;
 mod remarks;
 pub(super) mod scan_facts;
 pub(super) mod scanner;
+mod spelling;
 mod tof;
 
 pub use image::{read_image, write_image};

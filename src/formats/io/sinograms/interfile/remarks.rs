@@ -4,11 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::Notice;
 use crate::io::sinograms::interfile::header::{Entry, Header};
+use crate::io::sinograms::interfile::spelling::difference;
 use crate::text::counted;
-
-/// Most letters by which a misspelt key differs from a known one of [`MIN_LETTERS`] or more. A shorter one differs by one letter.
-const MAX_DIFFERENCE: usize = 2;
-const MIN_LETTERS: usize = 12;
 
 /// Most misspelt keys that a warning lists.
 const MAX_LISTED: usize = 5;
@@ -58,18 +55,4 @@ impl Header {
         let is_one = text.parse().is_ok_and(|factor: f64| factor == 1.0 || factor <= 0.0);
         (!is_one).then(|| format!("the values are not multiplied by its '{NOT_APPLIED}', {text}"))
     }
-}
-
-/// Returns the number of letters by which a key differs from a known one, if it may be that one misspelt or with another unit.
-pub fn difference(key: &str, known: &str) -> Option<usize> {
-    let letters = |key: &str, known: &str| {
-        let max = if known.len() < MIN_LETTERS { 1 } else { MAX_DIFFERENCE };
-        let is_near = key.len().abs_diff(known.len()) <= max;
-        is_near.then(|| strsim::osa_distance(key, known)).filter(|letters| *letters <= max)
-    };
-    let name = |key: &str| key.split_once(" (").map(|(name, _)| name.to_owned());
-    letters(key, known).or_else(|| {
-        let known = name(known)?;
-        letters(name(key).as_deref().unwrap_or(key), &known).map(|letters| letters.max(MAX_DIFFERENCE))
-    })
 }
