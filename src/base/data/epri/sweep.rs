@@ -17,6 +17,9 @@ const SAME_GRADIENT_SIZE: f64 = 1e-3;
 /// Smallest gradient of filtered backprojection, of the largest gradient.
 pub const MIN_GRADIENT: f64 = 0.5;
 
+/// Rounding of the sizes of gradients, of the largest gradient.
+const GRADIENT_ROUNDING: f64 = 1e-3;
+
 /// Coordinates along the axes of the image: of a volume the gradient axes x, y, z; of a slice its two, and 0.
 pub type Direction = [f64; 3];
 
@@ -244,7 +247,7 @@ impl Sweep {
 
     /// Returns true if no gradient is smaller than [`MIN_GRADIENT`]: filtered backprojection takes such gradients.
     pub fn has_similar_gradients(&self) -> bool {
-        self.projections.iter().all(|projection| projection.gradient() >= MIN_GRADIENT)
+        self.projections.iter().all(|projection| projection.gradient() > MIN_GRADIENT - GRADIENT_ROUNDING)
     }
 
     /// Returns true for first-derivative spectra under gradients of several sizes: they separate the spectrum from the position.

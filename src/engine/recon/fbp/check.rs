@@ -61,7 +61,7 @@ pub fn check_projection(
     }
     let min = match sizes {
         GradientSizes::One => 1.0 - DIRECTION_TOLERANCE,
-        GradientSizes::Similar => MIN_GRADIENT,
+        GradientSizes::Similar => MIN_GRADIENT - DIRECTION_TOLERANCE,
         GradientSizes::Any => 0.0,
     };
     if sizes != GradientSizes::Any && length < min {

@@ -10,7 +10,6 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::filtering::{FilterSettings, ProjectionFilter};
 use super::noise::{Noise, mean_powers};
 use crate::data::{Sweep, SweepKind};
 use crate::recon::ReconError;
@@ -26,16 +25,20 @@ const GAP: f64 = 0.05;
 const MIN_CUTOFF: f64 = 0.01;
 
 /// Powers at the frequencies α ≥ 0 of a projection.
-struct Powers {
-    omegas: Vec<f64>,
-    signal: Vec<f64>,
-    noise: Vec<f64>,
+pub(super) struct Powers {
+    pub omegas: Vec<f64>,
+    pub signal: Vec<f64>,
+    pub noise: Vec<f64>,
     /// |H|².
-    spectrum: Vec<f64>,
+    pub spectrum: Vec<f64>,
 }
 
 impl Powers {
-    fn of(sweep: &Sweep) -> Result<Option<Self>, ReconError> {
+    /// Returns the powers of continuous-wave projections; `None` of others, and where noise or reference spectrum are not known.
+    ///
+    /// # Errors
+    /// A reference spectrum that is not usable.
+    pub fn of(sweep: &Sweep) -> Result<Option<Self>, ReconError> {
         let SweepKind::ContinuousWave { reference: Some(reference), step_mt, .. } = &sweep.kind else { return Ok(None) };
         let Some(noise) = Noise::of(sweep) else { return Ok(None) };
         let data = mean_powers(sweep);
@@ -47,7 +50,7 @@ impl Powers {
     }
 
     /// Returns true at the frequencies where the spectrum of the probe is more than almost 0.
-    fn is_held(&self, alpha: usize) -> bool {
+    pub fn is_held(&self, alpha: usize) -> bool {
         let largest = self.spectrum.iter().copied().fold(0.0, f64::max);
         self.spectrum[alpha] > MIN_SPECTRUM.powi(2) * largest
     }
@@ -86,24 +89,4 @@ fn rounded(part: f64) -> f64 {
     let digit = 10_f64.powi(part.log10().floor() as i32 - 1);
     // (A product with 0.001 has further digits.)
     ((part / digit).round() * digit * 1e6).round() / 1e6
-}
-
-/// Returns the noise of an image with these settings relative to its signal, r, as far as the projections show it; `None` as
-/// [`cutoff_by_noise`], and without signal.
-///
-/// # Errors
-/// Data or settings that do not suit.
-pub fn image_noise(sweep: &Sweep, settings: &FilterSettings) -> Result<Option<f64>, ReconError> {
-    let Some(powers) = Powers::of(sweep)? else { return Ok(None) };
-    let filter = ProjectionFilter::new(sweep, settings)?;
-    let power = if sweep.space.is_slice() { 1 } else { 2 };
-    let sum = |values: &[f64]| -> f64 {
-        let of = |alpha: usize| {
-            let omega = powers.omegas[alpha];
-            omega.powi(power) * filter.window(omega).powi(2) * values[alpha] / powers.spectrum[alpha]
-        };
-        (1..values.len()).filter(|alpha| powers.is_held(*alpha)).map(of).sum()
-    };
-    let [signal, noise] = [&powers.signal, &powers.noise].map(|values| sum(values));
-    Ok((signal > 0.0).then(|| (noise / signal).sqrt()))
 }

@@ -135,20 +135,25 @@ pub fn middle_mt(path: &Path) -> Option<f64> {
     Some(mt_per_unit(&descriptor).ok()? * (first? + width? * (num_points / 2) as f64 / (num_points - 1) as f64))
 }
 
+/// Gains of a receiver, dB, and microwave frequencies that can be, Hz.
+const GAINS_DB: std::ops::RangeInclusive<f64> = 0.0..=200.0;
+const FREQUENCIES_HZ: std::ops::RangeInclusive<f64> = 1e7..=1e12;
+
 /// Returns the settings of the spectrometer in a descriptor, in SI units there; `None` if it is not readable.
 fn settings(path: &Path) -> Option<SpectrumSettings> {
     let descriptor = Descriptor::read(&descriptor_file(path)).ok()?;
     let number = |key| descriptor.number("SPL", key).ok();
     Some(SpectrumSettings {
-        gain: number("RCAG").map(|decibels| 10_f64.powf(decibels / 20.0)),
+        gain: number("RCAG").filter(|decibels| GAINS_DB.contains(decibels)).map(|decibels| 10_f64.powf(decibels / 20.0)),
         num_scans: number("AVGS"),
-        is_normalised: descriptor.text("recorder", "SctNorm") == Some("True"),
+        is_normalised: ["signalChannel", "recorder"].iter().any(|device| descriptor.text(device, "SctNorm") == Some("True")),
         conversion_secs: number("SPTP"),
         harmonic: number("RCHM"),
         modulation_mt: number("B0MA").map(|tesla| 1e3 * tesla),
         power_mw: number("MWPW").map(|watts| 1e3 * watts),
         phase_deg: number("RCPH"),
-        frequency_ghz: number("MWFQ").map(|hertz| 1e-9 * hertz),
+        // (Without a counter it is 0.)
+        frequency_ghz: number("MWFQ").filter(|hertz| FREQUENCIES_HZ.contains(hertz)).map(|hertz| 1e-9 * hertz),
     })
 }
 
