@@ -161,6 +161,14 @@ fn images_that_do_not_fit_their_data_explain_less() {
             assert!(excess(explained) > 0.01, "{name}, {algorithm}");
         }
     }
+    // The other sign: the image explains as much, and is negative.
+    let mut negated = sweep.clone();
+    for projection in &mut negated.projections {
+        projection.values = projection.values.iter().map(|value| -value).collect();
+    }
+    for (_, explained, is_usual) in [fbp(&negated), tv(&negated, 1e-4)] {
+        assert!(!is_usual && excess(explained) < 0.01 && explained.likely_causes(false, 1).contains("other sign"));
+    }
     // One of the bodies is outside.
     let small = RunSettings {
         grid: grid_about_zero([30, 30, 1], [0.2, 0.2, 1.0]).unwrap(),

@@ -39,7 +39,18 @@ pub enum Explained {
         noise: Option<f64>,
         /// Standard error of the ratio, if not all projections were compared.
         standard_error: Option<f64>,
+        /// True if the image is negative: then it explains as much as with the other sign of the reference spectrum.
+        is_negative: bool,
     },
+}
+
+/// Sum of the values of a negative image, of the sum of their sizes.
+const NEGATIVE: f64 = -0.5;
+
+/// Returns true if most of the signal of an image is negative.
+pub(super) fn is_negative(values: impl Iterator<Item = f64>) -> bool {
+    let [sum, sizes] = values.fold([0.0; 2], |[sum, sizes], value| [sum + value, sizes + value.abs()]);
+    sum < NEGATIVE * sizes
 }
 
 impl Explained {
@@ -94,6 +105,7 @@ impl Explained {
         match self {
             Explained::Counts { image, .. } if is_penalised => image > 0.0 && self.worse() <= 1.02,
             Explained::Counts { .. } => (self.worse() - 1.0).abs() <= 0.05,
+            Explained::Signal { is_negative: true, .. } => false,
             Explained::Signal { standard_error, .. } => {
                 let noise = self.expectation().map(|expectation| 1.0 - expectation);
                 let excess = noise.map_or(1.0 - MIN_WITHOUT_NOISE, |noise| (1.0 + NOISE_MARGIN) * noise + MAX_EXCESS);
@@ -114,6 +126,9 @@ impl Explained {
     /// Returns likely causes of an unusual figure, as a sentence.
     pub fn likely_causes(self, is_penalised: bool, num_subsets: usize) -> &'static str {
         match self {
+            Explained::Signal { is_negative: true, .. } => {
+                "Its values are negative: the reference spectrum or the projections have the other sign, as with a phase of the modulation that is off by 180°"
+            }
             Explained::Signal { .. } if is_penalised => {
                 "Likely causes: a penalty so strong that the image is flat, too few iterations, an image smaller than the object, a reference spectrum that is shifted or of another line, gain or field that drifted between projections"
             }
@@ -173,7 +188,18 @@ mod tests {
     }
     #[test]
     fn projections_are_held_against_their_noise() {
-        let of = |residual, noise, standard_error| Explained::Signal { residual, energy: 100.0, noise, standard_error };
+        let of = |residual, noise, standard_error| Explained::Signal {
+            residual,
+            energy: 100.0,
+            noise,
+            standard_error,
+            is_negative: false,
+        };
+        let negative = Explained::Signal { residual: 0.0, energy: 1.0, noise: None, standard_error: None, is_negative: true };
+        assert!(!negative.is_usual(false) && negative.likely_causes(true, 1).contains("other sign"));
+        assert!(
+            is_negative([-3.0, 1.0, -1.0].into_iter()) && !is_negative([-3.0, 2.0].into_iter()) && !is_negative([].into_iter())
+        );
         let is_usual = |residual, noise| of(residual, noise, None).is_usual(true);
         assert!(is_usual(1.4, Some(0.0)) && !is_usual(1.6, Some(0.0)) && !is_usual(f64::NAN, Some(0.0)));
         assert!(is_usual(55.0, Some(45.0)) && !is_usual(56.0, Some(45.0)));

@@ -16,6 +16,7 @@ use super::noise::Noise;
 use crate::data::{Direction, Sweep, SweepKind, Volume};
 use crate::fft::{Complex, Number};
 use crate::operator::OperatorError;
+use crate::recon::explained::is_negative;
 use crate::recon::reference::reference_spectrum_at;
 use crate::recon::{Explained, ReconError};
 use crate::scanner::epri::{Order, Queue};
@@ -83,7 +84,8 @@ pub(super) fn explained(
         Ok::<Sums, ReconError>(sums)
     });
     let sums = sums.collect::<Result<Vec<Sums>, ReconError>>()?;
-    Ok(Sums::total(&sums, num, noise.is_some()))
+    let is_negative = is_negative(image.as_slice().iter().map(|value| f64::from(*value)));
+    Ok(Sums::total(&sums, num, noise.is_some(), is_negative))
 }
 
 /// Sums over the frequencies of a projection.
@@ -97,7 +99,7 @@ struct Sums {
 impl Sums {
     /// Returns the part of the data of some projections of `num`, with the standard error of a ratio of sums (Cochran, Sampling
     /// Techniques, 1977, section 2.11).
-    fn total(sums: &[Self], num: usize, is_noise_known: bool) -> Option<Explained> {
+    fn total(sums: &[Self], num: usize, is_noise_known: bool, is_negative: bool) -> Option<Explained> {
         let sum = |value: fn(&Self) -> f64| sums.iter().map(value).sum::<f64>();
         let [residual, energy, noise] = [sum(|of| of.residual), sum(|of| of.energy), sum(|of| of.noise)];
         let compared = sums.len() as f64;
@@ -105,7 +107,7 @@ impl Sums {
         let variance = deviation * compared / (compared - 1.0) * (1.0 - compared / num as f64);
         let standard_error = (sums.len() < num).then(|| variance.sqrt() / energy);
         let noise = is_noise_known.then_some(noise);
-        (energy > 0.0).then_some(Explained::Signal { residual, energy, noise, standard_error })
+        (energy > 0.0).then_some(Explained::Signal { residual, energy, noise, standard_error, is_negative })
     }
 }
 

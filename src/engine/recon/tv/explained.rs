@@ -5,6 +5,7 @@ use super::known::Model;
 use super::settings::TvSettings;
 use crate::data::{Radical, Sweep};
 use crate::geometry::Grid;
+use crate::recon::explained::is_negative;
 use crate::recon::fbp::{Baseline, BaselineFit, Noise};
 use crate::recon::{Explained, ReconError};
 
@@ -36,6 +37,12 @@ pub(super) fn explained<'a>(
         let num_samples = (sweep.num_complete() * sweep.num_points) as f64;
         of_noise = of_noise.zip(Noise::of(sweep)).map(|(sum, noise)| sum + num_samples * noise.variance());
     }
-    let signal = Explained::Signal { residual: of_residual, energy: of_data, noise: of_noise, standard_error: None };
+    let signal = Explained::Signal {
+        residual: of_residual,
+        energy: of_data,
+        noise: of_noise,
+        standard_error: None,
+        is_negative: is_negative(images.iter().flatten().copied()),
+    };
     Ok((of_data > 0.0).then_some(signal))
 }
