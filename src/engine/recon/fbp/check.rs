@@ -61,10 +61,11 @@ pub fn check_projection(
     }
     let min = match sizes {
         GradientSizes::One => 1.0 - DIRECTION_TOLERANCE,
-        GradientSizes::Similar => MIN_GRADIENT - DIRECTION_TOLERANCE,
+        GradientSizes::Similar => MIN_GRADIENT,
         GradientSizes::Any => 0.0,
     };
-    if sizes != GradientSizes::Any && length < min {
+    let rounding = if sizes == GradientSizes::Similar { DIRECTION_TOLERANCE } else { 0.0 };
+    if sizes != GradientSizes::Any && length < min - rounding {
         return refuse(ProjectionProblem::Gradient { difference: 1.0 - length, max: 1.0 - min });
     }
     let is_shorter = sizes != GradientSizes::One && length < 1.0;
