@@ -1,6 +1,5 @@
 //! Voxels of coupled images, and their axes.
 
-use super::model::voxel_volume;
 use crate::geometry::Grid;
 
 /// Voxels of one image of several, and what their differences weigh.
@@ -52,4 +51,9 @@ pub(super) fn edge_mm(grid: &Grid) -> f64 {
 pub(super) fn weights(grid: &Grid) -> [f32; 3] {
     let edge = edge_mm(grid);
     std::array::from_fn(|axis| if grid.size[axis] > 1 { (edge / grid.voxel_mm[axis]) as f32 } else { 0.0 })
+}
+
+/// Returns δ^d, mm² of a slice and mm³ of a volume.
+pub(super) fn voxel_volume(grid: &Grid) -> f64 {
+    grid.voxel_mm[..num_axes(grid.size)].iter().product()
 }

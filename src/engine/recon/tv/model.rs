@@ -11,18 +11,13 @@ use std::f64::consts::{PI, TAU};
 
 use rayon::prelude::*;
 
-use super::lattice::num_axes;
+use super::lattice::{num_axes, voxel_volume};
 use crate::data::{Direction, Radical, ReferenceSpectrum, Sweep, SweepKind};
 use crate::fft::{Complex, Number};
 use crate::geometry::Grid;
 use crate::operator::{NonuniformTransform, kernel_size};
 use crate::recon::reference::reference_spectrum_at;
 use crate::recon::{DataProblem, ReconError};
-
-/// Returns δ^d, mm² of a slice and mm³ of a volume.
-pub(super) fn voxel_volume(grid: &Grid) -> f64 {
-    grid.voxel_mm[..num_axes(grid.size)].iter().product()
-}
 
 /// Share of the frequency α ≥ 0 in a sum whose real part counts twice, once for −α.
 fn share(alpha: usize) -> f64 {

@@ -12,7 +12,7 @@ use std::f64::consts::{PI, TAU};
 
 use rayon::prelude::*;
 
-use super::model::voxel_volume;
+use super::lattice::voxel_volume;
 use crate::data::{Direction, Sweep};
 use crate::fft::{Complex, Number};
 use crate::geometry::Grid;
