@@ -9,7 +9,7 @@ use std::f64::consts::TAU;
 
 use rayon::prelude::*;
 
-use crate::geometry::{Directions, Point, dot};
+use crate::geometry::{Directions, Point, cross, dot};
 
 /// The half sphere is a pyramid whose corners are so far above its rim: its area is 2π within as much.
 const RIM: f64 = 1e-8;
@@ -90,10 +90,6 @@ fn normals(unit: Point) -> [Point; 2] {
     let across = cross(unit, std::array::from_fn(|i| f64::from(u8::from(i == axis))));
     let along = across.map(|v| v / length(across));
     [along, cross(unit, along)]
-}
-
-fn cross(a: Point, b: Point) -> Point {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 fn length(a: Point) -> f64 {

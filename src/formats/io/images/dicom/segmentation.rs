@@ -21,7 +21,7 @@ use super::pixels::decimal;
 use super::read::{SourceSeries, SourceSlice};
 use super::{MAX_SIDE, encoded};
 use crate::data::{Notice, Placement};
-use crate::geometry::{Grid, Point};
+use crate::geometry::{Grid, Point, cross, dot};
 use crate::io::bytes::write_whole;
 use crate::io::error::IoError;
 use crate::io::image_problem::ImageProblem;
@@ -338,17 +338,6 @@ impl Space<'_> {
         let offset: Point = std::array::from_fn(|k| slice.position_mm[k] - first_mm[k]);
         dot(normal, of_source).abs() > 1.0 - 1e-4 && dot(normal, offset).abs() < SLICE_TOLERANCE * self.grid.voxel_mm[2]
     }
-}
-
-fn dot(a: Point, b: Point) -> f64 {
-    (0..3).map(|k| a[k] * b[k]).sum()
-}
-
-fn cross(a: Point, b: Point) -> Point {
-    std::array::from_fn(|k| {
-        let [i, j] = [(k + 1) % 3, (k + 2) % 3];
-        a[i] * b[j] - a[j] * b[i]
-    })
 }
 
 #[cfg(test)]
