@@ -3,14 +3,18 @@
 use std::f64::consts::PI;
 
 use rand_distr::{Distribution, StandardNormal};
+use tomoscope::algebra::Host;
 use tomoscope::data::{Direction, GradientAxis, ReferenceSpectrum, Study, Sweep, SweepKind, SweepSpace, Volume};
 use tomoscope::geometry::Grid;
-use tomoscope::operator::grid_about_zero;
+use tomoscope::operator::{Interpolation, SingleStage, backproject_plain, grid_about_zero};
 use tomoscope::plan::{
     Acquisition, AlgorithmChoice, DeviceChoice, Job, LAMBDA, RunSettings, default_sweep_settings, filter_settings, prepare,
 };
 use tomoscope::random;
-use tomoscope::recon::{Explained, Noise, image_noise, strength_by_noise};
+use tomoscope::recon::{
+    Algorithm, Explained, Fbp, FbpSettings, FilterSettings, Noise, ProjectionFilter, cutoff_by_noise, image_noise,
+    strength_by_noise,
+};
 use tomoscope::task::Task;
 
 use super::data::data_file;
@@ -295,4 +299,63 @@ fn gradients_of_unequal_size_make_the_same_image() {
     );
     let refused = prepare(&job, &Task::new()).err().unwrap().to_string();
     assert!(refused.contains("projection 7") && refused.contains("gradients differ by 60.00 %"), "{refused}");
+}
+
+/// The image by default covers the whole of the projections, where a constant is nearly invisible: its level is found all the same.
+#[test]
+fn default_images_of_total_variation_have_the_total() {
+    for (hwhm, noise, max) in [(0.25, 0.0, 0.04), (0.25, 0.01, 0.04), (1.0, 0.01, 0.05)] {
+        let sweep = kit(60, hwhm, noise);
+        let settings = RunSettings { algorithm: AlgorithmChoice::TV, ..default_sweep_settings(&sweep).unwrap() };
+        let [nx, ny, _] = settings.grid.size;
+        assert!((nx as f64 * settings.grid.voxel_mm[0] - 30.0).abs() < 0.3 && nx == ny);
+        let area = settings.grid.voxel_mm[0] * settings.grid.voxel_mm[1];
+        let (image, _, is_usual) = reconstruct(&sweep, settings, 1000);
+        let total = image.sum() * area;
+        println!("{hwhm} mm, noise {noise}: total {total:.3}, error {:.4}", error(&image));
+        assert!((total / 4.0 - 1.0).abs() < max && is_usual, "{hwhm}, {noise}: {total}");
+    }
+}
+
+/// A spike of the size of the signal moves neither the cut-off nor goes unseen.
+#[test]
+fn one_damaged_projection_is_named() {
+    let sweep = kit(60, 0.25, 0.01);
+    let mut damaged = sweep.clone();
+    let mut values = damaged.projections[17].values.to_vec();
+    values[300] += 3.0 * values.iter().fold(0.0f32, |largest, value| value.abs().max(largest));
+    damaged.projections[17].values = values.into();
+    let [sound, with_spike] = [&sweep, &damaged].map(|sweep| cutoff_by_noise(sweep).unwrap().unwrap());
+    assert!((with_spike / sound - 1.0).abs() < 0.1, "{sound} {with_spike}");
+    for (_, explained, is_usual) in [fbp(&damaged), tv(&damaged, 1e-4)] {
+        println!("{}", explained.text());
+        assert!(!is_usual && explained.likely_causes(true, 1).contains("projection 17 (counted from 0)"), "{explained:?}");
+    }
+    for (_, explained, _) in [fbp(&sweep), tv(&sweep, 1e-4)] {
+        assert!(!explained.likely_causes(true, 1).contains("counted from 0"));
+    }
+}
+
+/// Voxels several samples wide: the filtered projections have fewer samples then, and hardly another image.
+#[test]
+fn thinned_projections_make_the_same_image() {
+    let sweep = kit(60, 0.25, 0.0);
+    let grid = grid_about_zero([80, 80, 1], [0.3, 0.3, 1.0]).unwrap();
+    for interpolation in [Interpolation::Linear, Interpolation::Cubic] {
+        let filter = FilterSettings { cutoff: Some(0.1), interpolation, ..FilterSettings::for_data(&sweep.kind) };
+        let settings = FbpSettings { filter, ..FbpSettings::default() };
+        let mut fbp = Fbp::new(Host, SingleStage::new(grid.clone()), &sweep, settings).unwrap();
+        while fbp.num_waiting() > 0 {
+            fbp.step(&Task::new()).unwrap();
+        }
+        let mut thinned = Volume::filled(grid.clone(), 0.0);
+        fbp.volume_into(&mut thinned).unwrap();
+        let filtered = ProjectionFilter::new(&sweep, &filter).unwrap().apply(&sweep.projections).unwrap();
+        let mut whole = vec![0.0; grid.num_voxels()];
+        backproject_plain(&grid, &filtered, &mut whole, &Task::new()).unwrap();
+        let distance: f64 = whole.iter().zip(thinned.as_slice()).map(|(a, b)| (a - f64::from(*b)).powi(2)).sum::<f64>();
+        let relative = (distance / whole.iter().map(|value| value * value).sum::<f64>()).sqrt();
+        println!("{interpolation}: {relative:.2e}");
+        assert!(relative > 0.0 && relative < 1e-3, "{interpolation}: {relative}");
+    }
 }

@@ -77,7 +77,8 @@ fn a_step_has_the_gradient_and_the_objective_of_the_dense_matrix_of_both_acquisi
         let first = (sweep_of_noise(is_slice, 24, 3.7), radicals(24, 0.05, [3.1, 7.3]));
         let acquisitions = [first.clone(), other_acquisition(is_slice)];
         // (So weak that the gradient of the first step is that of the data; the formula of λ′ has its own test below.)
-        let settings = TvSettings { strength: Some(1e-12), transform_tolerance: 1e-12, ..TvSettings::default() };
+        let settings =
+            TvSettings { strength: Some(1e-12), transform_tolerance: 1e-12, has_pyepri_iterates: true, ..TvSettings::default() };
         let tv = TotalVariation::new(Host, &first.0, &first.1, &grid, settings, TvImages::default()).unwrap();
         let mut tv = tv.with_experiments(&[experiment(&acquisitions[1].0, &acquisitions[1].1)]).unwrap();
 
@@ -113,7 +114,7 @@ fn the_strength_is_that_of_the_mean_acquisition_and_the_largest_spectrum() {
     let grid = grid_about_zero([6, 5, 1], [0.4, 0.4, 1.0]).unwrap();
     let (first, own) = (sweep_of_noise(true, 24, 3.7), radicals(24, 0.05, [3.1, 7.3]));
     let (other, others) = other_acquisition(true);
-    let settings = TvSettings { strength: Some(0.3), ..TvSettings::default() };
+    let settings = TvSettings { strength: Some(0.3), has_pyepri_iterates: true, ..TvSettings::default() };
     let tv = TotalVariation::new(Host, &first, &own, &grid, settings, TvImages::default()).unwrap();
     let mut tv = tv.with_experiments(&[experiment(&other, &others)]).unwrap();
     // The penalty of the start image, which is Σ|∇u| times λ′.
@@ -244,7 +245,7 @@ fn truth() -> [Vec<f64>; 2] {
 /// Converged images of an acquisition and further ones.
 fn images_of(first: &(Sweep, Vec<Radical>), further: &[Experiment]) -> (Vec<Vec<f64>>, usize) {
     let grid = grid_about_zero([24, 24, 1], [0.5, 0.5, 1.0]).unwrap();
-    let settings = TvSettings { strength: Some(0.005), ..TvSettings::default() };
+    let settings = TvSettings { strength: Some(0.005), has_pyepri_iterates: true, ..TvSettings::default() };
     let tv = TotalVariation::new(Host, &first.0, &first.1, &grid, settings, TvImages::default()).unwrap();
     converged(tv.with_experiments(further).unwrap())
 }

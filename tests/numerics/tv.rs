@@ -178,7 +178,7 @@ fn images_equal_those_of_pyepri() {
     {
         let Some(sweep) = as_pyepri_reads(name) else { return };
         let grid = grid_about_zero(size, [voxel, voxel, 1.0]).unwrap();
-        let settings = TvSettings { strength: Some(strength), ..TvSettings::default() };
+        let settings = TvSettings { strength: Some(strength), has_pyepri_iterates: true, ..TvSettings::default() };
         let start = std::time::Instant::now();
         let (images, num_steps) = converged(&sweep, &[], &grid, settings, 1000);
         let expected = published(&data_file(&format!("epri-tv/{name}-tv.npy")).unwrap());
@@ -199,7 +199,7 @@ fn images_of_two_sources_equal_those_of_pyepri() {
         Radical { name: suffix.into(), spectrum }
     };
     let grid = grid_about_zero([100, 100, 1], [0.3, 0.3, 1.0]).unwrap();
-    let settings = TvSettings { strength: Some(5.0), ..TvSettings::default() };
+    let settings = TvSettings { strength: Some(5.0), has_pyepri_iterates: true, ..TvSettings::default() };
     let start = std::time::Instant::now();
     let (images, num_steps) = converged(&sweep, &["htam", "htempo"].map(radical), &grid, settings, 5000);
     for (image, suffix) in images.iter().zip(["tv-tam", "tv-tempo"]) {

@@ -588,7 +588,7 @@ fn convergence(residual: Optimality) -> Notice {
 /// Returns a warning about an image that explains too little or too much of the data.
 fn unusually_explained(explained: Explained, is_penalised: bool, has_race: bool, num_subsets: usize) -> Notice {
     let causes = if has_race {
-        "The non-atomic accumulation lost additions (race condition)"
+        "The non-atomic accumulation lost additions (race condition)".into()
     } else {
         explained.likely_causes(is_penalised, num_subsets)
     };

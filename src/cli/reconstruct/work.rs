@@ -386,12 +386,16 @@ impl<'a> Work<'a> {
 
     /// Returns true if total variation ended at its default limit, far from a converged image; prints how far, also at another limit.
     fn is_unconverged(&self) -> bool {
-        let unconverged = self.tv.zip(self.update).and_then(|(tv, update)| tv.unconverged(update));
-        let Some(text) = unconverged.filter(|_| self.stopped_by.is_none()) else { return false };
-        let text = format!("not converged after {}: {text}", self.course.text(self.iteration));
-        let is_default = self.options.iterations.is_none();
-        notices::print(&[if is_default { Notice::warning(text) } else { Notice::info(text) }]);
-        is_default
+        let Some((tv, update)) = self.tv.zip(self.update).filter(|_| self.stopped_by.is_none()) else { return false };
+        let Some(text) = tv.distance(update) else { return false };
+        let (is_default, is_far) = (self.options.iterations.is_none(), tv.unconverged(update).is_some());
+        let text = format!(
+            "{} after {}: {text}",
+            if is_far { "not converged" } else { "nearly converged" },
+            self.course.text(self.iteration)
+        );
+        notices::print(&[if is_default && is_far { Notice::warning(text) } else { Notice::info(text) }]);
+        is_default && is_far
     }
 
     /// Returns the outcome of an image; prints the missing part.

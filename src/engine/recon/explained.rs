@@ -3,7 +3,10 @@
 //! Counts: (⟨s, x⟩ + Σ a) / Σ y. Samples of EPRI projections: 1 − ‖B(A x − s′)‖² / ‖B s′‖², with the data s′ after their baseline, and the
 //! window B of the frequencies that the image contains.
 
+use std::borrow::Cow;
+
 use super::CountTotals;
+use crate::statistics::median;
 
 /// Excess of the residual over the noise, a part of the energy of the data, up to which the image of projections is usual.
 const MAX_EXCESS: f64 = 0.015;
@@ -41,7 +44,45 @@ pub enum Explained {
         standard_error: Option<f64>,
         /// True if the image is negative: then it explains as much as with the other sign of the reference spectrum.
         is_negative: bool,
+        /// A projection that is explained far less than the others.
+        odd: Option<OddProjection>,
     },
+}
+
+/// A projection that an image explains far less than the others.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct OddProjection {
+    /// Its place in the acquisition, counted from 0.
+    pub index: usize,
+    /// Its residual over the median of all.
+    pub times: f64,
+}
+
+/// Residual of an odd projection over the median.
+const ODD_TIMES: f64 = 10.0;
+
+/// Residual of an odd projection over its energy, over the median of these.
+const ODD_PART: f64 = 5.0;
+
+/// That part of the energy, whatever the others have.
+const MOST_OF_ENERGY: f64 = 0.9;
+
+/// Smallest residual of an odd projection, of the mean energy of a projection.
+const ODD_ENERGY: f64 = 0.005;
+
+impl OddProjection {
+    /// Returns the projection with the largest residual, if it is odd. `projections` has place in the acquisition, residual and energy of each.
+    /// (An object that is long along one direction has large residuals there, but in proportion to the energy.)
+    pub(super) fn of(projections: &[(usize, f64, f64)]) -> Option<Self> {
+        let middle = |value: fn(&(usize, f64, f64)) -> f64| median(projections.iter().map(value).collect());
+        let (residual, part) = (middle(|(_, residual, _)| *residual)?, middle(|(_, residual, energy)| residual / energy)?);
+        let mean = projections.iter().map(|(_, _, energy)| energy).sum::<f64>() / projections.len() as f64;
+        let (index, largest, energy) = *projections.iter().max_by(|(_, a, _), (_, b, _)| a.total_cmp(b))?;
+        let is_odd = largest > ODD_TIMES * residual
+            && largest > ODD_ENERGY * mean
+            && largest > (ODD_PART * part).min(MOST_OF_ENERGY) * energy;
+        is_odd.then_some(Self { index, times: largest / residual })
+    }
 }
 
 /// Sum of the values of a negative image, of the sum of their sizes.
@@ -105,7 +146,7 @@ impl Explained {
         match self {
             Explained::Counts { image, .. } if is_penalised => image > 0.0 && self.worse() <= 1.02,
             Explained::Counts { .. } => (self.worse() - 1.0).abs() <= 0.05,
-            Explained::Signal { is_negative: true, .. } => false,
+            Explained::Signal { is_negative: true, .. } | Explained::Signal { odd: Some(_), .. } => false,
             Explained::Signal { standard_error, .. } => {
                 let noise = self.expectation().map(|expectation| 1.0 - expectation);
                 let excess = noise.map_or(1.0 - MIN_WITHOUT_NOISE, |noise| (1.0 + NOISE_MARGIN) * noise + MAX_EXCESS);
@@ -124,16 +165,22 @@ impl Explained {
     }
 
     /// Returns likely causes of an unusual figure, as a sentence.
-    pub fn likely_causes(self, is_penalised: bool, num_subsets: usize) -> &'static str {
-        match self {
+    pub fn likely_causes(self, is_penalised: bool, num_subsets: usize) -> Cow<'static, str> {
+        if let Explained::Signal { odd: Some(OddProjection { index, times }), .. } = self {
+            return format!(
+                "The residual of projection {index} (counted from 0) is {times:.0} times that of the others: a spike, another gradient or gain. Leave this projection out"
+            )
+            .into();
+        }
+        let causes = match self {
             Explained::Signal { is_negative: true, .. } => {
                 "Its values are negative: the reference spectrum or the projections have the other sign, as with a phase of the modulation that is off by 180°"
             }
             Explained::Signal { .. } if is_penalised => {
-                "Likely causes: a penalty so strong that the image is flat, too few iterations, an image smaller than the object, a reference spectrum that is shifted or of another line, gain or field that drifted between projections"
+                "Likely causes: a penalty so strong that the image is flat, too few iterations, an image smaller than the object, voxels that are too large, a reference spectrum that is shifted or of another line, gain or field that drifted between projections"
             }
             Explained::Signal { .. } => {
-                "Likely causes: an image smaller than the object, a reference spectrum that is shifted or of another line, gain or field that drifted between projections, too few directions for a large image, a cut-off so high that noise is amplified"
+                "Likely causes: an image smaller than the object, voxels that are too large, a reference spectrum that is shifted or of another line, gain or field that drifted between projections, too few directions for a large image, a cut-off so high that noise is amplified"
             }
             _ if self.worse() >= 1.0 => {
                 "Likely causes: too few iterations, a background (additive sinogram) or factors that do not belong to these data"
@@ -142,7 +189,8 @@ impl Explained {
                 "Likely causes: too many subsets for so few counts, an image smaller than the object, counts without any line in the image"
             }
             _ => "Likely causes: an image smaller than the object, counts without any line in the image",
-        }
+        };
+        causes.into()
     }
 
     /// Returns all figures as text, in %.
@@ -194,8 +242,10 @@ mod tests {
             noise,
             standard_error,
             is_negative: false,
+            odd: None,
         };
-        let negative = Explained::Signal { residual: 0.0, energy: 1.0, noise: None, standard_error: None, is_negative: true };
+        let negative =
+            Explained::Signal { residual: 0.0, energy: 1.0, noise: None, standard_error: None, is_negative: true, odd: None };
         assert!(!negative.is_usual(false) && negative.likely_causes(true, 1).contains("other sign"));
         assert!(
             is_negative([-3.0, 1.0, -1.0].into_iter()) && !is_negative([-3.0, 2.0].into_iter()) && !is_negative([].into_iter())
@@ -207,6 +257,11 @@ mod tests {
         assert!(of(7.0, Some(0.0), Some(0.02)).is_usual(false) && !of(8.0, Some(0.0), Some(0.02)).is_usual(false));
         assert_eq!(of(12.0, Some(3.0), Some(0.02)).text(), "88.00 ± 2.00 % of the signal (noise allows 97.00 %)");
         assert_eq!((of(12.0, None, None).text(), of(12.0, None, None).net_ratio()), ("88.00 % of the signal".to_owned(), None));
+        let projections = |last, energy| [(0, 1.0, 100.0), (2, 2.0, 100.0), (4, 3.0, 100.0), (7, last, energy)];
+        assert_eq!(OddProjection::of(&projections(24.0, 100.0)), None);
+        assert_eq!(OddProjection::of(&projections(26.0, 100.0)), Some(OddProjection { index: 7, times: 10.4 }));
+        assert_eq!(OddProjection::of(&projections(26.0, 300.0)), None);
+        assert_eq!(OddProjection::of(&projections(26.0, 1e5)), None);
         assert!(of(f64::NAN, None, None).is_no_result(true) && !of(140.0, None, None).is_no_result(false));
     }
 }

@@ -94,7 +94,7 @@ fn noise_notice(sweep: &Sweep, settings: &FilterSettings) -> Result<Option<Notic
     let cutoff = settings.cutoff.unwrap_or(1.0);
     let best = cutoff_by_noise(sweep)?.filter(|best| *best < 0.95 * cutoff);
     let remedy = best.map_or_else(
-        || "The line is broad for the gradient: use a larger gradient, more averages, or total variation".to_owned(),
+        || "Use more averages, a larger gradient (the line is broad for this one), or total variation".to_owned(),
         |best| format!("A cut-off of {best} ends where noise is as large as signal"),
     );
     Ok(Some(Notice::warning(format!(

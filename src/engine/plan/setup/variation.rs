@@ -59,7 +59,8 @@ pub(super) fn forecast_on(
     Ok(Forecast::of(&needs, text_of(&*platform)))
 }
 
-/// Warns of radicals whose spectra differ by a factor only: their images are the halves of one. (Of several acquisitions, other factors in
+/// Warns of radicals whose spectra differ by a factor only: their images are the halves of one. A notice reports gradients of one size: at a
+/// frequency along a direction, there is then one equation for the transforms of all radicals. (Of several acquisitions, other factors in
 /// each of them separate such radicals.)
 fn inseparable(sweep: &Sweep, settings: &RunSettings) -> Result<Option<Notice>, ReconError> {
     if settings.radicals.is_empty() || !settings.experiments.is_empty() {
@@ -68,14 +69,23 @@ fn inseparable(sweep: &Sweep, settings: &RunSettings) -> Result<Option<Notice>, 
     let tolerance = tv_settings(&settings.parameters).transform_tolerance;
     let model = SweepModel::new(&sweep.without_projections(), &settings.radicals, &settings.grid, tolerance)?;
     let text = |([m, j], similarity): ([usize; 2], f64)| {
+        let names = [m, j].map(|radical| &settings.radicals[radical].name);
+        if similarity <= MAX_SIMILARITY {
+            return Notice::info(format!(
+                "the gradients have one size: only the edges of their images (total variation) separate {} from {}. A second size, or a further \
+                 acquisition with other settings (--experiment), separates their spectra",
+                names[0], names[1]
+            ));
+        }
         Notice::warning(format!(
             "the spectra of {} and {} are equal to {:.2} %: they do not separate these radicals. Check the files",
-            settings.radicals[m].name,
-            settings.radicals[j].name,
+            names[0],
+            names[1],
             100.0 * similarity
         ))
     };
-    Ok(model.most_similar().filter(|(_, similarity)| *similarity > MAX_SIMILARITY).map(text))
+    let is_doubtful = |similarity: f64| similarity > MAX_SIMILARITY || sweep.num_gradient_sizes() == 1;
+    Ok(model.most_similar().filter(|(_, similarity)| is_doubtful(*similarity)).map(text))
 }
 
 /// Returns the largest width of an image beyond the extent of the projections, mm, which a sampled object does not need.

@@ -71,6 +71,10 @@ impl<B: Backend, P: PlaneBackprojector<B>> Fbp<B, P> {
             return Err(SettingsProblem::NoProjections.into());
         }
         let filter = ProjectionFilter::new(sweep, &settings.filter)?;
+        let filter = match settings.equal_angles {
+            Some(_) => filter,
+            None => filter.thinned_for(backprojector.grid()),
+        };
         let shown = ImageReadout::new(Voxels::whole(backprojector.grid().clone()));
         let image = backend.zeros(backprojector.grid().num_voxels())?;
         let mut fbp = Self {

@@ -26,9 +26,11 @@ use rayon::prelude::*;
 use super::baseline::BaselineFit;
 use super::cutoff::{MIN_SPECTRUM, cutoff_by_noise};
 use super::resample::Measured;
+use super::thinning::Thinning;
 use super::{Baseline, Filter};
 use crate::data::{Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
 use crate::fft::{Complex, Fft, Number};
+use crate::geometry::Grid;
 use crate::operator::{FilteredProjections, Interpolation, OperatorError, PlaneSampling};
 use crate::recon::reference::reference_spectrum_at;
 use crate::recon::{DataProblem, ReconError, SettingsProblem};
@@ -88,6 +90,8 @@ pub struct ProjectionFilter {
     form: Form,
     forward: Arc<dyn Fft<f64>>,
     inverse: Arc<dyn Fft<f64>>,
+    /// Fewer samples of filtered projections.
+    thinning: Option<Thinning>,
 }
 
 impl ProjectionFilter {
@@ -161,7 +165,14 @@ impl ProjectionFilter {
             form,
             forward,
             inverse,
+            thinning: None,
         })
+    }
+
+    /// Returns the same filter, whose filtered projections have samples about as far apart as the voxels of an image, where that saves some.
+    pub(super) fn thinned_for(self, grid: &Grid) -> Self {
+        let thinning = Thinning::new(&self.sampling, self.form.cutoff, self.interpolation, grid);
+        Self { thinning: thinning.filter(|_| self.is_deconvolved), ..self }
     }
 
     /// Returns the number of samples of a projection.
@@ -204,8 +215,9 @@ impl ProjectionFilter {
     pub fn apply(&self, projections: &[Projection]) -> Result<FilteredProjections, OperatorError> {
         let is_slice = self.form.space.is_slice();
         let weight: fn(&Projection) -> f64 = if is_slice { weight_of_a_line } else { weight_of_a_plane };
-        let Measured { directions, samples, .. } = self.filtered(projections, weight)?;
-        FilteredProjections::new(self.sampling, self.interpolation, directions, samples)
+        let Measured { sampling, directions, samples } = self.filtered(projections, weight)?;
+        let interpolation = if self.thinning.is_some() { Interpolation::Cubic } else { self.interpolation };
+        FilteredProjections::new(sampling, interpolation, directions, samples)
     }
 
     /// Filters projections of the sweep's length, resamples them to equal linear angles, and weights them.
@@ -227,25 +239,32 @@ impl ProjectionFilter {
         if let Some(other) = projections.iter().find(|projection| projection.values.len() != self.num_points) {
             return Err(OperatorError::Length { what: "a projection", expected: self.num_points, found: other.values.len() });
         }
-        let num_points = self.sampling.num_points;
-        let mut samples = vec![0.0; projections.len() * num_points];
-        samples.par_chunks_mut(num_points.max(1)).zip(projections).for_each_init(
-            || vec![Complex::default(); self.response.len()],
-            |buffer, (row, projection)| {
+        let sampling = self.thinning.as_ref().map_or(self.sampling, |thinning| thinning.sampling);
+        let mut samples = vec![0.0; projections.len() * sampling.num_points];
+        samples.par_chunks_mut(sampling.num_points.max(1)).zip(projections).for_each_init(
+            || (vec![0.0; self.sampling.num_points], vec![Complex::default(); self.response.len()], Vec::new()),
+            |(row, buffer, thin), (out, projection)| {
+                row.fill(0.0);
                 let values = projection.values.iter().map(|&value| weight(projection) * f64::from(value));
                 row[self.num_before..].iter_mut().zip(values).for_each(|(sample, value)| *sample = value);
                 self.baseline.subtract(row);
-                for _ in 0..self.num_passes {
-                    self.pass(row, buffer);
+                for _ in 1..self.num_passes {
+                    self.multiply(row, buffer);
+                    self.transform_back(buffer, row);
+                }
+                self.multiply(row, buffer);
+                match &self.thinning {
+                    Some(thinning) => thinning.samples(buffer, thin, out),
+                    None => self.transform_back(buffer, out),
                 }
             },
         );
         let directions = projections.iter().map(|projection| projection.direction).collect();
-        Ok(Measured { sampling: self.sampling, directions, samples })
+        Ok(Measured { sampling, directions, samples })
     }
 
-    /// One multiplication by the response; what leaves the window is cut off.
-    fn pass(&self, row: &mut [f64], buffer: &mut [Complex<f64>]) {
+    /// Writes the transform of a projection times the response.
+    fn multiply(&self, row: &[f64], buffer: &mut [Complex<f64>]) {
         buffer.fill(Complex::default());
         buffer.iter_mut().zip(row.iter()).for_each(|(cell, &value)| cell.re = value);
         self.forward.process(buffer);
@@ -253,6 +272,10 @@ impl ProjectionFilter {
             buffer[0] = first_moment(row.iter().copied()).into();
         }
         buffer.iter_mut().zip(&self.response).for_each(|(cell, factor)| *cell *= factor);
+    }
+
+    /// Writes the projection with this transform; what leaves the window is cut off.
+    fn transform_back(&self, buffer: &mut [Complex<f64>], row: &mut [f64]) {
         self.inverse.process(buffer);
         row.iter_mut().zip(buffer.iter()).for_each(|(value, cell)| *value = cell.re);
     }

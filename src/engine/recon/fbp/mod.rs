@@ -10,6 +10,7 @@ mod image_noise;
 mod noise;
 mod reprojection;
 mod resample;
+mod thinning;
 
 pub use algorithm::{Fbp, FbpSettings};
 pub use baseline::Baseline;

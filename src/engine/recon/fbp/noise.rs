@@ -1,6 +1,6 @@
 //! Noise of the samples of projections, by frequency.
 //!
-//! Continuous-wave spectra: the outer 5 % at each end of a projection, where the object is not seen. Noise of lock-in amplifiers is
+//! Continuous-wave spectra: the outer 5 % at each end of a projection, or 8 samples of at least 64, where the object is not seen. Noise of lock-in amplifiers is
 //! coloured: their low-pass filter leaves little at high frequencies, so that these do not show the noise where the signal is. The power at a
 //! frequency is |Σ x g|² / Σ |g|², with g = exp(−iωk) under a Hann window and without its straight line over the samples x of an end, and of
 //! all ends the median over ln 2, the median of the exponential distribution: it does not see ends with signal.
@@ -23,6 +23,9 @@ const END: f64 = 0.05;
 /// Fewest samples of an end whose spectrum is computed.
 const MIN_END: usize = 8;
 
+/// Largest part of the samples at an end.
+const MAX_END: f64 = 0.125;
+
 /// Fewest samples of a projection whose high frequencies show its noise.
 const MIN_SAMPLES: usize = 16;
 
@@ -39,11 +42,12 @@ pub struct Noise {
 impl Noise {
     /// Returns the noise of the projections in `sweep`; `None` of projections that are too short, and without projections.
     pub fn of(sweep: &Sweep) -> Option<Self> {
-        let num_end = (END * sweep.num_points as f64).round() as usize;
+        let num_end = ((END * sweep.num_points as f64).round() as usize).max(MIN_END);
+        let has_ends = num_end as f64 <= MAX_END * sweep.num_points as f64;
         if sweep.projections.is_empty() || sweep.num_points < MIN_SAMPLES {
             return None;
         }
-        match sweep.is_continuous_wave() && num_end >= MIN_END {
+        match sweep.is_continuous_wave() && has_ends {
             true => Some(Self { powers: of_ends(&sweep.projections, num_end) }),
             false => Some(Self { powers: vec![of_high_frequencies(sweep); 2] }),
         }
@@ -117,7 +121,11 @@ fn of_high_frequencies(sweep: &Sweep) -> f64 {
     median(sweep.projections.par_iter().map(of_projection).collect::<Vec<_>>().concat()).unwrap_or(0.0) / LN_2
 }
 
-/// Returns the mean of |Σ s exp(−iωk)|² / N over the projections, at the frequencies from 0 on, after a straight baseline.
+/// Mean power of a damaged projection at the top frequencies, over the median of the projections.
+const DAMAGED: f64 = 10.0;
+
+/// Returns the mean of |Σ s exp(−iωk)|² / N over the projections, at the frequencies from 0 on, after a straight baseline; without projections
+/// whose top frequencies are far above those of the others, as by a spike.
 pub(in crate::recon) fn mean_powers(sweep: &Sweep) -> Vec<f64> {
     let num_points = sweep.num_points;
     let baseline = if sweep.is_continuous_wave() { Baseline::Line } else { Baseline::None };
@@ -131,7 +139,11 @@ pub(in crate::recon) fn mean_powers(sweep: &Sweep) -> Vec<f64> {
         spectrum[..num_points.div_ceil(2)].iter().map(|value| value.norm_sqr() / num_points as f64).collect::<Vec<f64>>()
     };
     let powers: Vec<Vec<f64>> = sweep.projections.par_iter().map(|projection| of_projection(&projection.values)).collect();
-    let mean = |alpha: usize| powers.iter().map(|of| of[alpha]).sum::<f64>() / powers.len().max(1) as f64;
+    let num_top = ((TOP * 0.5 * num_points as f64).round() as usize).clamp(1, num_points.div_ceil(2).max(1));
+    let top = |of: &Vec<f64>| of[of.len() - num_top..].iter().sum::<f64>();
+    let limit = DAMAGED * median(powers.iter().map(top).collect()).unwrap_or(0.0);
+    let sound: Vec<&Vec<f64>> = powers.iter().filter(|of| top(of) <= limit).collect();
+    let mean = |alpha: usize| sound.iter().map(|of| of[alpha]).sum::<f64>() / sound.len().max(1) as f64;
     (0..num_points.div_ceil(2)).map(mean).collect()
 }
 

@@ -16,7 +16,7 @@ use super::noise::Noise;
 use crate::data::{Direction, Sweep, SweepKind, Volume};
 use crate::fft::{Complex, Number};
 use crate::operator::OperatorError;
-use crate::recon::explained::is_negative;
+use crate::recon::explained::{OddProjection, is_negative};
 use crate::recon::reference::reference_spectrum_at;
 use crate::recon::{Explained, ReconError};
 use crate::scanner::epri::{Order, Queue};
@@ -85,7 +85,20 @@ pub(super) fn explained(
     });
     let sums = sums.collect::<Result<Vec<Sums>, ReconError>>()?;
     let is_negative = is_negative(image.as_slice().iter().map(|value| f64::from(*value)));
-    Ok(Sums::total(&sums, num, noise.is_some(), is_negative))
+    let compared: Vec<(usize, f64, f64)> = chosen.iter().zip(&sums).map(|(index, of)| (*index, of.residual, of.energy)).collect();
+    let Sums { residual, energy, noise: of_noise } = sums.iter().fold(Sums::default(), |sum, of| Sums {
+        residual: sum.residual + of.residual,
+        energy: sum.energy + of.energy,
+        noise: sum.noise + of.noise,
+    });
+    Ok((energy > 0.0).then(|| Explained::Signal {
+        residual,
+        energy,
+        noise: noise.map(|_| of_noise),
+        standard_error: standard_error(&sums, num, residual / energy),
+        is_negative,
+        odd: OddProjection::of(&compared),
+    }))
 }
 
 /// Sums over the frequencies of a projection.
@@ -96,19 +109,13 @@ struct Sums {
     noise: f64,
 }
 
-impl Sums {
-    /// Returns the part of the data of some projections of `num`, with the standard error of a ratio of sums (Cochran, Sampling
-    /// Techniques, 1977, section 2.11).
-    fn total(sums: &[Self], num: usize, is_noise_known: bool, is_negative: bool) -> Option<Explained> {
-        let sum = |value: fn(&Self) -> f64| sums.iter().map(value).sum::<f64>();
-        let [residual, energy, noise] = [sum(|of| of.residual), sum(|of| of.energy), sum(|of| of.noise)];
-        let compared = sums.len() as f64;
-        let deviation = sums.iter().map(|of| (of.residual - residual / energy * of.energy).powi(2)).sum::<f64>();
-        let variance = deviation * compared / (compared - 1.0) * (1.0 - compared / num as f64);
-        let standard_error = (sums.len() < num).then(|| variance.sqrt() / energy);
-        let noise = is_noise_known.then_some(noise);
-        (energy > 0.0).then_some(Explained::Signal { residual, energy, noise, standard_error, is_negative })
-    }
+/// Returns the standard error of a ratio of sums over some projections of `num` (Cochran, Sampling Techniques, 1977, section 2.11); `None` of
+/// all projections.
+fn standard_error(sums: &[Sums], num: usize, ratio: f64) -> Option<f64> {
+    let (energy, compared) = (sums.iter().map(|of| of.energy).sum::<f64>(), sums.len() as f64);
+    let deviation = sums.iter().map(|of| (of.residual - ratio * of.energy).powi(2)).sum::<f64>();
+    let variance = deviation * compared / (compared - 1.0) * (1.0 - compared / num as f64);
+    (sums.len() < num).then(|| variance.sqrt() / energy)
 }
 
 /// Returns true below half a wave a voxel along the direction, up to which the voxels sample the image.

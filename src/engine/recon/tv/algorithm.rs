@@ -4,7 +4,8 @@
 //! p ← Π(p + σλ′∇ū), u′ = u + τ(λ′ div p − (A*A u − A*s)), ū = 2u′ − u; τ = ½/L, σ = L/(λ′L∇)², with L 1.05 times the largest
 //! eigenvalue of A*A by power iteration, and L∇² = 4 for each axis.
 //!
-//! A*A is a convolution, so that a step needs transforms of twice the image's size and nothing of the projections.
+//! A*A is a convolution, so that a step needs transforms of twice the image's size and nothing of the projections. Now and then the images of
+//! derivatives move along a constant ([`Level`]), unless the iterates shall be PyEPRI's.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,9 +14,10 @@ use super::experiments::{check_experiments, named};
 use super::explained::explained;
 use super::kernels::{PrimalStep, PrimalSums, TotalVariationKernels};
 use super::known::{Known, Model};
-use super::lattice::voxel_volume;
-use super::lattice::{Lattice, weights};
+use super::lattice::{Lattice, voxel_volume, weights};
+use super::level::Level;
 use super::settings::{TvImages, TvSettings};
+use super::start::backprojected;
 use super::strength::{strength_by_noise, strength_scale};
 use crate::algebra::{BackendError, Image, PendingVolume, Voxels};
 use crate::data::{Experiment, Projection, Radical, RoiMask, RoiSums, Sweep, Volume};
@@ -50,6 +52,9 @@ const PART_OF_DATA: f64 = 0.1;
 /// λ of projections whose noise is not known, and of spectra in each voxel.
 const DEFAULT_STRENGTH: f64 = 1.0;
 
+/// Least λ′ that is found, of the largest |A*s|: with less of it the level of the image is hardly determined.
+const MIN_STRENGTH: f64 = 2e-5;
+
 /// λ that was found by the noise of some projections of the first acquisition.
 #[derive(Clone, Copy)]
 struct FoundStrength {
@@ -67,6 +72,7 @@ struct Arrays<B: TotalVariationKernels> {
     coupling: B::Coupling,
     /// L.
     lipschitz: f64,
+    level: Option<Level<B>>,
 }
 
 /// Total variation on any back end. An iteration is a step.
@@ -96,8 +102,10 @@ pub struct TotalVariation<B: TotalVariationKernels> {
     iteration: usize,
     /// Iteration before which projections were taken last.
     taken_at: usize,
-    /// ‖u′ − u‖/‖u′‖ of the last step.
+    /// ‖u′ − u‖/‖u′‖ of the last step, or the relative change of the total if that is larger.
     update: f64,
+    /// Relative change of the total by a step, the mean over those from one move of the level to the next.
+    level_update: f64,
     shown: ImageReadout<B, Voxels>,
     /// Shown before the first step.
     zeros: B::Array<Image>,
@@ -165,6 +173,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             iteration: 0,
             taken_at: 0,
             update: f64::INFINITY,
+            level_update: 0.0,
         })
     }
 
@@ -205,7 +214,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
 
     /// Finds λ by the noise, where the settings have none. While projections arrive, it is found again where their number has doubled, and
     /// with the last ones.
-    fn find_strength(&mut self) -> Result<(), ReconError> {
+    fn find_strength(&mut self, known: &Known) -> Result<(), ReconError> {
         let num_projections = self.taken.len();
         let is_recent = self.found.is_some_and(|found| num_projections < 2 * found.num_projections);
         if !self.settings.is_by_noise() || (is_recent && !self.is_complete()) {
@@ -214,6 +223,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let first = self.first();
         let all: Vec<_> = acquisitions(&first, &self.radicals, &self.experiments).collect();
         let strength = strength_by_noise(&all, &self.grid)?.unwrap_or(DEFAULT_STRENGTH);
+        let strength = strength.max(MIN_STRENGTH * known.largest / self.strength_scale(known));
         self.found = Some(FoundStrength { strength, num_projections });
         Ok(())
     }
@@ -264,32 +274,69 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let mut coupling = known.coupling(&mut self.backend, self.grid.size)?;
         let start = match &self.images.init {
             Some(init) if num_images == 1 => Arc::new(init.as_slice().to_vec()),
-            _ if self.settings.spectrum.is_some() => single(&known.of_data),
-            _ => single(
-                &known
-                    .of_data
-                    .iter()
-                    .map(|values| start_image(values, &self.grid, self.settings.is_positive))
-                    .collect::<Vec<_>>(),
-            ),
+            _ if self.settings.has_pyepri_iterates && self.settings.spectrum.is_none() => {
+                let of_radical = |values: &Vec<f64>| pyepri_start(values, &self.grid, self.settings.is_positive);
+                single(&known.of_data.iter().map(of_radical).collect::<Vec<_>>())
+            }
+            _ => single(&known.of_data),
         };
         // (An image of zeros has no direction.)
         let seed = if start.iter().all(|value| *value == 0.0) { single(&known.of_data) } else { Arc::clone(&start) };
         let lipschitz = MARGIN * self.largest_eigenvalue(&mut coupling, seed, task)?;
+        let level = match self.finds_level() {
+            true => Some(Level::new(&mut self.backend, &mut coupling, &self.lattice, self.mask.as_ref(), lipschitz)?),
+            false => None,
+        };
         let arrays = match self.arrays.take() {
-            Some(arrays) => Arrays { of_data, coupling, lipschitz, ..arrays },
+            Some(arrays) => Arrays { of_data, coupling, lipschitz, level, ..arrays },
             None => {
                 let len = num_images * self.grid.num_voxels();
-                // Spectra have no integral to scale A*s with: their first image is 0.
-                let has_spectra = self.settings.spectrum.is_some();
-                let mut image = || if has_spectra { self.backend.zeros(len) } else { self.backend.upload(start.clone()) };
-                let (u, extrapolated) = (image()?, image()?);
+                let is_ready = self.settings.has_pyepri_iterates || (self.images.init.is_some() && num_images == 1);
+                let u = match self.settings.spectrum {
+                    Some(_) => self.backend.zeros(len)?,
+                    None if is_ready => self.backend.upload(Arc::clone(&start))?,
+                    None => self.start_image(&mut coupling, &of_data, task)?,
+                };
+                let mut extrapolated = self.backend.zeros(len)?;
+                self.backend.add_scaled(&mut extrapolated, 0, 1.0, &u, 0..len)?;
                 let field = self.backend.zeros(self.lattice.field_len())?;
-                Arrays { u, extrapolated, field, of_model: self.backend.zeros(len)?, of_data, coupling, lipschitz }
+                Arrays { u, extrapolated, field, of_model: self.backend.zeros(len)?, of_data, coupling, lipschitz, level }
             }
         };
         self.arrays = Some(arrays);
         Ok(())
+    }
+
+    /// Returns the start image: of one image by filtered backprojection, else A*s times the factor with which it fits the data best.
+    fn start_image(
+        &mut self,
+        coupling: &mut B::Coupling,
+        of_data: &B::Array<Image>,
+        task: &Task,
+    ) -> Result<B::Array<Image>, ReconError> {
+        let floor = if self.settings.is_positive { 0.0 } else { f32::NEG_INFINITY };
+        let is_single = self.lattice.num_images == 1 && self.experiments.is_empty() && self.radicals.is_empty();
+        let filtered = if is_single { backprojected(&self.first(), &self.grid, task).ok() } else { None };
+        task.check().map_err(OperatorError::from)?;
+        if let Some(image) = filtered.filter(|image| image.iter().all(|value| value.is_finite())) {
+            return Ok(self.backend.upload(Arc::new(image.into_iter().map(|value| value.max(floor)).collect()))?);
+        }
+        let values: Vec<f32> = self.backend.read(of_data, |values| values.iter().map(|value| value.max(floor)).collect())?;
+        let len = values.len();
+        let shape = self.backend.upload(Arc::new(values))?;
+        let mut image = self.backend.zeros(len)?;
+        self.backend.convolve(coupling, &shape, &mut image)?;
+        let energy = self.backend.dot(&shape, 0, &image, 0..len)?;
+        let scale = if energy > 0.0 { self.backend.dot(&shape, 0, of_data, 0..len)? / energy } else { 0.0 };
+        self.backend.fill(&mut image, 0.0)?;
+        self.backend.add_scaled(&mut image, 0, scale as f32, &shape, 0..len)?;
+        Ok(image)
+    }
+
+    /// Returns true if the level of the images is found by steps of its own: of derivatives, where it may have any sign.
+    fn finds_level(&self) -> bool {
+        let TvSettings { is_positive, spectrum, has_pyepri_iterates, .. } = self.settings;
+        self.sweep.is_continuous_wave() && !is_positive && spectrum.is_none() && !has_pyepri_iterates
     }
 
     /// Largest eigenvalue of A*A by power iteration, to the tolerance of the run.
@@ -327,6 +374,10 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let sigma = arrays.lipschitz / (squares * strength * strength);
         backend.dual_step(&arrays.coupling, &mut arrays.field, &arrays.extrapolated, mask, lattice, (sigma * strength) as f32)?;
         backend.convolve(&mut arrays.coupling, &arrays.u, &mut arrays.of_model)?;
+        if let Some(level) = arrays.level.as_mut().filter(|_| is_due) {
+            let change = level.settle(backend, lattice, [&mut arrays.u, &mut arrays.of_model], &arrays.of_data)?;
+            self.level_update = change / STEPS_TO_OBJECTIVE as f64;
+        }
         let step = PrimalStep {
             lattice: *lattice,
             tau: (0.5 / arrays.lipschitz) as f32,
@@ -391,7 +442,7 @@ fn shown<'a, B: TotalVariationKernels>(
 }
 
 /// Returns A*s with the integral 1, as PyEPRI begins; 0 if A*s has hardly an integral, as of a few derivatives.
-fn start_image(of_data: &[f64], grid: &Grid, is_positive: bool) -> Vec<f64> {
+fn pyepri_start(of_data: &[f64], grid: &Grid, is_positive: bool) -> Vec<f64> {
     let [sum, sizes] = of_data.iter().fold([0.0; 2], |[sum, sizes], value| [sum + value, sizes + value.abs()]);
     let scale = if sum.abs() > MIN_INTEGRAL * sizes { 1.0 / (voxel_volume(grid) * sum) } else { 0.0 };
     of_data.iter().map(|value| if is_positive { (scale * value).max(0.0) } else { scale * value }).collect()
@@ -414,7 +465,7 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         }
         if self.are_old {
             let known = self.known.take().ok_or(DataProblem::AllUsed)?;
-            let renewed = self.renew_arrays(&known, task).and_then(|()| self.find_strength());
+            let renewed = self.renew_arrays(&known, task).and_then(|()| self.find_strength(&known));
             self.known = Some(known);
             renewed?;
             self.are_old = false;
@@ -430,7 +481,8 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         let (sums, variation) = advanced?;
         stages[Stage::Update] = start.elapsed();
         self.iteration += 1;
-        self.update = if sums.norm > 0.0 { (sums.change / sums.norm).sqrt() } else { 0.0 };
+        let update = if sums.norm > 0.0 { (sums.change / sums.norm).sqrt() } else { 0.0 };
+        self.update = update.max(self.level_update);
         let objective = variation.map(|variation| ObjectiveValue {
             log_likelihood: -(0.5 * sums.with_model - sums.with_data + energy),
             penalty: strength * variation,
@@ -472,7 +524,7 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
     fn converged(&self) -> Option<String> {
         (self.is_still() && self.is_complete()).then(|| {
             let (update, tolerance) = (self.update, self.settings.tolerance);
-            format!("the last step changed the image by {update:.1e} of its norm, less than {tolerance:.0e}")
+            format!("the last step changed the image by {update:.1e} of its norm or total, less than {tolerance:.0e}")
         })
     }
 

@@ -5,7 +5,7 @@ use super::known::Model;
 use super::settings::TvSettings;
 use crate::data::{Radical, Sweep};
 use crate::geometry::Grid;
-use crate::recon::explained::is_negative;
+use crate::recon::explained::{OddProjection, is_negative};
 use crate::recon::fbp::{Baseline, BaselineFit, Noise};
 use crate::recon::{Explained, ReconError};
 
@@ -21,6 +21,7 @@ pub(super) fn explained<'a>(
     settings: &TvSettings,
 ) -> Result<Option<Explained>, ReconError> {
     let (mut of_residual, mut of_data, mut of_noise) = (0.0, 0.0, Some(0.0));
+    let mut odd = None;
     for (sweep, radicals) in acquisitions {
         let projected = Model::new(sweep, radicals, grid, settings)?.project(images);
         let baseline = if sweep.is_continuous_wave() { Baseline::Line } else { Baseline::None };
@@ -29,11 +30,15 @@ pub(super) fn explained<'a>(
             baseline.subtract(&mut row);
             row.iter().map(|value| value * value).sum::<f64>()
         };
-        for (projection, of_model) in sweep.projections.iter().zip(projected.chunks_exact(sweep.num_points)) {
+        let mut compared = Vec::with_capacity(sweep.num_complete());
+        for (index, projection) in sweep.projections.iter().enumerate() {
+            let of_model = &projected[index * sweep.num_points..][..sweep.num_points];
             let measured: Vec<f64> = projection.values.iter().map(|value| f64::from(*value)).collect();
-            of_residual += energy(measured.iter().zip(of_model).map(|(s, p)| p - s).collect());
-            of_data += energy(measured);
+            compared.push((index, energy(measured.iter().zip(of_model).map(|(s, p)| p - s).collect()), energy(measured)));
         }
+        of_residual += compared.iter().map(|(_, residual, _)| residual).sum::<f64>();
+        of_data += compared.iter().map(|(_, _, energy)| energy).sum::<f64>();
+        odd = odd.or(OddProjection::of(&compared));
         let num_samples = (sweep.num_complete() * sweep.num_points) as f64;
         of_noise = of_noise.zip(Noise::of(sweep)).map(|(sum, noise)| sum + num_samples * noise.variance());
     }
@@ -43,6 +48,7 @@ pub(super) fn explained<'a>(
         noise: of_noise,
         standard_error: None,
         is_negative: is_negative(images.iter().flatten().copied()),
+        odd,
     };
     Ok((of_data > 0.0).then_some(signal))
 }

@@ -7,10 +7,12 @@ mod explained;
 mod kernels;
 mod known;
 mod lattice;
+mod level;
 mod model;
 mod settings;
 mod spectral_axis;
 mod spectral_model;
+mod start;
 mod strength;
 
 pub use algorithm::TotalVariation;

@@ -21,11 +21,20 @@ pub struct TvSettings {
     pub spectrum: Option<SpectrumSettings>,
     /// Tolerance of the transforms between image and frequencies.
     pub transform_tolerance: f64,
+    /// True for PyEPRI's start image, and no moves of the level: each iterate is then PyEPRI's.
+    pub has_pyepri_iterates: bool,
 }
 
 impl Default for TvSettings {
     fn default() -> Self {
-        Self { strength: None, tolerance: 1e-5, is_positive: false, spectrum: None, transform_tolerance: 1e-6 }
+        Self {
+            strength: None,
+            tolerance: 1e-5,
+            is_positive: false,
+            spectrum: None,
+            transform_tolerance: 1e-6,
+            has_pyepri_iterates: false,
+        }
     }
 }
 
@@ -35,12 +44,18 @@ impl TvSettings {
         self.strength.is_none() && self.spectrum.is_none()
     }
 
-    /// Returns why an image after a step that changed it by `update` of its norm is far from a converged one, as a clause; `None` of one that
-    /// is near, and without a tolerance.
-    pub fn unconverged(&self, update: f64) -> Option<String> {
+    /// Returns how far an image is from a converged one after a step that changed it by `update` of its norm or total, as a clause; `None` of
+    /// a converged one, and without a tolerance.
+    pub fn distance(&self, update: f64) -> Option<String> {
         let tolerance = self.tolerance;
-        let is_far = tolerance > 0.0 && update > MAX_UPDATE * tolerance;
-        is_far.then(|| format!("the last step changed the image by {update:.1e} of its norm; the tolerance is {tolerance:.0e}"))
+        (tolerance > 0.0 && update >= tolerance).then(|| {
+            format!("the last step changed the image by {update:.1e} of its norm or total; the tolerance is {tolerance:.0e}")
+        })
+    }
+
+    /// Returns the same of an image that is far from a converged one: by 10 tolerances.
+    pub fn unconverged(&self, update: f64) -> Option<String> {
+        self.distance(update).filter(|_| update > MAX_UPDATE * self.tolerance)
     }
 }
 
@@ -65,7 +80,7 @@ impl SpectrumSettings {
 /// Images that a run is given.
 #[derive(Clone, Debug, Default)]
 pub struct TvImages {
-    /// Start image; `None` = A*s.
+    /// Start image; `None` = filtered backprojection, of several images A*s, scaled to fit the data best.
     pub init: Option<Arc<Volume>>,
     /// Values outside its positive ones stay 0.
     pub mask: Option<Arc<Volume>>,
