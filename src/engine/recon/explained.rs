@@ -85,6 +85,17 @@ impl Explained {
         }
     }
 
+    /// Returns the same without regard to the sign of the image: those soon after an inversion are negative.
+    #[must_use]
+    pub fn of_any_sign(self) -> Self {
+        match self {
+            Explained::Signal { residual, energy, noise, standard_error, .. } => {
+                Explained::Signal { residual, energy, noise, standard_error, is_negative: false }
+            }
+            counts => counts,
+        }
+    }
+
     /// Returns the standard error of the ratio, if not all projections were compared.
     pub fn standard_error(self) -> Option<f64> {
         match self {
@@ -196,6 +207,7 @@ mod tests {
             is_negative: false,
         };
         let negative = Explained::Signal { residual: 0.0, energy: 1.0, noise: None, standard_error: None, is_negative: true };
+        assert!(negative.of_any_sign().is_usual(false));
         assert!(!negative.is_usual(false) && negative.likely_causes(true, 1).contains("other sign"));
         assert!(
             is_negative([-3.0, 1.0, -1.0].into_iter()) && !is_negative([-3.0, 2.0].into_iter()) && !is_negative([].into_iter())
