@@ -19,6 +19,9 @@ const PART_OF_ELLIPSE: f64 = 0.95;
 /// Fewest voxels of the background.
 const MIN_VOXELS: usize = 100;
 
+/// Fewest times beyond the parameters: one direction of the residuals would be that of the streaks.
+const MIN_FREEDOM: usize = 2;
+
 /// Median of reduced χ² above which it is reported, and the part of the amplitude that the residuals then have beyond the noise: streaks of the
 /// reconstruction reach it in images nearly without noise.
 const MAX_MEDIAN: f64 = 1.5;
@@ -36,10 +39,10 @@ pub struct ChiSquare {
 }
 
 impl ChiSquare {
-    /// Returns that of the fits of images; `None` without enough background, and of as many times as parameters.
+    /// Returns that of the fits of images; `None` without enough background, and of less than [`MIN_FREEDOM`] times beyond the parameters.
     pub(super) fn of(images: &[&Volume], fits: &[VoxelFit], fitter: &RateFitter, rates: &Volume) -> Option<Self> {
         let freedom = fitter.degrees_of_freedom();
-        let without = WithoutSignals::new(fitter, rates).filter(|_| freedom > 0)?;
+        let without = WithoutSignals::new(fitter, rates).filter(|_| freedom >= MIN_FREEDOM)?;
         let grid = &images[0].grid;
         let background: Vec<usize> = fits
             .iter()

@@ -69,7 +69,7 @@ impl OxygenMaps {
     }
 
     /// Returns the residuals against the noise of the background, of images by filtered backprojection: other algorithms have other noise there.
-    /// `None` without enough background, and of as many times as parameters.
+    /// `None` without enough background, and of fewer than two times beyond the parameters.
     pub fn chi_square(&self, images: &[&Volume], fitter: &RateFitter) -> Option<ChiSquare> {
         ChiSquare::of(images, &self.fits, fitter, &self.rate)
     }

@@ -1,7 +1,7 @@
 //! Shape of the lines: does a Voigt line fit the spectra better than a Lorentzian?
 //!
 //! Errors of a reconstruction move signal between neighbours, so that the residuals of single voxels are mostly not those of the shape. Their mean over
-//! the voxels, about the fitted positions, has little of them: its size relative to that of the mean spectrum is compared.
+//! the voxels has little of them: its size relative to that of the mean spectrum is compared.
 
 use rayon::prelude::*;
 
