@@ -149,7 +149,7 @@ mod tests {
     fn sweeps(delays: &[f64], noise: f64, gain: f64, seed: u64) -> Vec<Sweep> {
         let sweep = |(number, delay): (usize, &f64)| {
             let mut stream = random::stream(seed, number as u64);
-            let projection = |index: usize| {
+            let mut projection = |index: usize| {
                 let mut value = |sample: usize| {
                     let rate = 0.2 + 0.4 * (sample as f64 / 64.0);
                     let density = if sample.abs_diff(32) < 10 + index / 4 { 10.0 } else { 0.0 };
@@ -159,8 +159,6 @@ mod tests {
                 };
                 Projection { direction: [1.0, 0.0, 0.0], weight: 1.0, values: (0..64).map(&mut value).collect() }
             };
-            // (Each projection draws in turn.)
-            let mut projection = projection;
             Sweep {
                 kind: SweepKind::Pulse,
                 space: SweepSpace::Slice([GradientAxis::X, GradientAxis::Y]),
