@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use rand_distr::{Distribution, StandardNormal};
 use serde_json::Value;
 use tomoscope::data::Unit;
 use tomoscope::io::read_volume;
@@ -112,4 +113,70 @@ fn concentrations_and_spins_of_simulated_balls_are_right_to_two_percent() {
         let said = refused(at, 2, &words(&format!("concentration {line}")));
         assert!(said.contains(part), "{line}: {said}");
     }
+}
+
+/// Writes a spectrum as a NumPy file.
+fn write_spectrum(at: &Path, name: &str, values: &[f64]) {
+    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({},), }}", values.len());
+    header += &" ".repeat(63 - (10 + header.len()) % 64);
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.into_bytes());
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    fs::write(at.join(name), bytes).unwrap();
+}
+
+/// Lines of half widths of 0.5 and 1 G in a sweep of 60 G, whose double integrals are equal: with noise the ratio is within two standard errors,
+/// or refused.
+#[test]
+fn the_ratio_of_noisy_spectra_has_its_standard_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("r.toml"), REGIONS).unwrap();
+    done(at, &words("simulate balls --epri 60 --points 48 -o balls.sweep"));
+    done(at, &words("reconstruct balls.sweep -o balls.nii --device cpu"));
+    let fields: Vec<f64> = (0..512).map(|k| 3400.0 + 60.0 / 512.0 * f64::from(k)).collect();
+    let spectrum = |half_width: f64, noise: f64, seed: u64| {
+        let mut stream = tomoscope::random::stream(9, seed);
+        let line: Vec<f64> =
+            fields.iter().map(|field| tomoscope::data::lorentzian_derivative(field - 3430.0, 2.0 * half_width)).collect();
+        let largest = line.iter().copied().fold(0.0, f64::max);
+        let mut draw = || noise * largest * Distribution::<f64>::sample(&StandardNormal, &mut stream);
+        line.iter().map(|value| value + draw()).collect::<Vec<f64>>()
+    };
+    for name in ["own", "sample"] {
+        write_spectrum(at, &format!("{name}-B.npy"), &fields);
+    }
+    let line = "concentration balls.nii --rois r.toml --sample sample --millimolar 2 --sample-image balls.nii --spectrum own-h.npy \
+                --sample-spectrum sample-h.npy --json";
+    let (mut num_far, mut num_refused) = (0, 0);
+    for (noise, num) in [(0.0, 1), (0.01, 12), (0.05, 12)] {
+        for seed in 0..num {
+            write_spectrum(at, "own-h.npy", &spectrum(0.5, noise, 2 * seed));
+            write_spectrum(at, "sample-h.npy", &spectrum(1.0, noise, 2 * seed + 1));
+            let output = super::tomoscope(at, &words(line));
+            if !output.status.success() {
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                assert!(noise > 0.01 && text.contains("expected at most 20 %"), "{noise}: {text}");
+                num_refused += 1;
+                continue;
+            }
+            let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let [ratio, error] = ["ratio", "relative_standard_error"].map(|key| found["spectra"][key].as_f64().unwrap());
+            println!("noise {noise}: {ratio:.4} ± {:.4}", ratio * error);
+            assert!(error <= 0.2 && (noise > 0.0 || ((ratio - 1.0).abs() < 0.005 && error < 0.01)), "{noise}: {ratio} {error}");
+            num_far += usize::from((ratio - 1.0).abs() > 2.0 * ratio * error);
+        }
+    }
+    println!("{num_far} beyond two standard errors, {num_refused} refused");
+    assert!(num_far <= 1, "{num_far}");
+    write_spectrum(at, "own-h.npy", &spectrum(0.5, 0.2, 77));
+    let said = refused(at, 1, &words(&line.replace(" --json", "")));
+    assert!(said.contains("double integral"), "{said}");
+    // The table has it, too.
+    write_spectrum(at, "own-h.npy", &spectrum(0.5, 0.01, 5));
+    write_spectrum(at, "sample-h.npy", &spectrum(1.0, 0.01, 6));
+    let table = done(at, &words(&line.replace(" --json", "")));
+    assert!(table.contains("ratio of the double integrals") && table.contains("in the tails beyond"), "{table}");
 }

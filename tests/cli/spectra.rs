@@ -73,9 +73,18 @@ fn lines_of_vials_have_their_widths_and_positions() {
     let fitted: Vec<(f64, f64)> = values.filter(|(value, _)| value.is_finite()).collect();
     assert!(!fitted.is_empty() && fitted.len() < mask.voxels.len());
     assert_eq!((of("num_fitted") as usize, of("num_below_mask") as usize), (fitted.len(), mask.voxels.len() - fitted.len()));
-    let weight: f64 = fitted.iter().map(|(_, weight)| weight).sum();
-    let mean = fitted.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight;
-    assert!((of("linewidth_mean") / mean - 1.0).abs() < 1e-6, "{} {mean}", of("linewidth_mean"));
+    // The mean is weighted by the standard deviations, and by 1 % of the median.
+    let deviations = image("again_linewidth_sd.nii.gz");
+    let precise = mask.voxels.iter().filter_map(|(index, weight)| {
+        let [value, deviation] = [&widths, &deviations].map(|map| f64::from(map.as_slice()[*index as usize]));
+        let variance = deviation.powi(2) + (0.01 * of("linewidth_median")).powi(2);
+        value.is_finite().then_some([value, f64::from(*weight) / variance])
+    });
+    let [sum, weight] = precise.fold([0.0; 2], |[sum, all], [value, weight]| [sum + value * weight, all + weight]);
+    assert!((of("linewidth_mean") / (sum / weight) - 1.0).abs() < 1e-5, "{} {}", of("linewidth_mean"), sum / weight);
+    // The largest gradient is 3.2 mT over 60 mm.
+    assert!((of("resolution") / (of("linewidth_mean") / (3.2 / 60.0)) - 1.0).abs() < 1e-6, "{}", of("resolution"));
+    assert!(printed.contains("Γ/g (mm)") && printed.contains("mean residual"), "{printed}");
     assert!(at.join("lines.csv.json").exists());
     let figures: serde_json::Value =
         serde_json::from_str(&run("linewidth out_spectra.nii.gz --rois vial.toml --json -o again.nii.gz")).unwrap();

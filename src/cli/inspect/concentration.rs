@@ -16,9 +16,12 @@ use crate::data::{Roi, Unit, ValueScale, Volume};
 use crate::io::formats::Content as FileContent;
 use crate::io::rois::partly_outside;
 use crate::io::{check_image_unit, read_epri_volume, read_reference, read_regions};
-use crate::measure::{Content, KnownSample};
+use crate::measure::{Content, DoubleIntegral, KnownSample};
 use crate::plan::Provenance;
 use crate::report::TextTable;
+
+/// Largest standard error of the ratio of two double integrals, relative to it.
+const MAX_ERROR: f64 = 0.2;
 
 /// Options of `tomoscope concentration`.
 #[derive(Args, Clone, Debug)]
@@ -86,7 +89,7 @@ pub fn run(options: &ConcentrationOptions) -> CliResult {
     let image = density(&options.image)?;
     let rois = notices::printed(read_regions(&options.rois, None)?);
     notices::print(partly_outside(&rois, &image.grid).as_slice());
-    let mm_per_unit = options.mm_per_unit(&image, &rois)?;
+    let (mm_per_unit, spectra) = options.mm_per_unit(&image, &rois)?;
     let contents = Contents::of(&image, &rois, mm_per_unit, options.nanomoles.is_some());
     if let Some(output) = &options.output {
         let (record, notice) = Provenance::of_file(&options.image, &image);
@@ -97,12 +100,16 @@ pub fn run(options: &ConcentrationOptions) -> CliResult {
         notices::print(record.write_image(output, &image)?.as_slice());
     }
     if options.json {
-        let figures =
-            json!({ "mm_per_unit": mm_per_unit, "regions": contents.to_json(), "not_corrected": options.not_corrected() });
+        let figures = json!({
+            "mm_per_unit": mm_per_unit,
+            "spectra": spectra.map(Spectra::to_json),
+            "regions": contents.to_json(),
+            "not_corrected": options.not_corrected()
+        });
         print_result(format_args!("{}\n", serde_json::to_string_pretty(&figures)?));
         return Ok(());
     }
-    print_result(format_args!("{}\n", contents.table(options, mm_per_unit).to_string().trim_end()));
+    print_result(format_args!("{}\n", contents.table(options, mm_per_unit, spectra).to_string().trim_end()));
     if let Some(output) = &options.output {
         written(output, Unit::Millimolar.label());
     }
@@ -122,11 +129,11 @@ fn density(path: &Path) -> CliResult<Volume> {
 }
 
 impl ConcentrationOptions {
-    /// Returns the concentration of 1 of the image's unit, mM.
+    /// Returns the concentration of 1 of the image's unit, mM, with the spectra that it contains.
     ///
     /// # Errors
     /// No such region, a sample without signal, an unusable spectrum.
-    fn mm_per_unit(&self, image: &Volume, rois: &[Roi]) -> CliResult<f64> {
+    fn mm_per_unit(&self, image: &Volume, rois: &[Roi]) -> CliResult<(f64, Option<Spectra>)> {
         let known = match (self.millimolar, self.nanomoles) {
             (Some(mm), _) => KnownSample::Concentration(mm),
             (None, amount) => KnownSample::Amount(amount.unwrap_or_default()),
@@ -155,18 +162,11 @@ impl ConcentrationOptions {
             let text = format!("--sample: the region '{}' has no signal above zero; check its place", self.sample);
             CliError::failed(Failure::Input, text)
         })?;
-        let integral = |path: &PathBuf| -> CliResult<f64> {
-            let integral = notices::printed(read_reference(path)?).double_integral();
-            if integral.is_finite() && integral > 0.0 {
-                return Ok(integral);
-            }
-            let text = format!("{}: the double integral is {integral:.3e}; a value above 0 is needed", path.display());
-            Err(CliError::failed(Failure::Input, text))
+        let spectra = match (&self.spectrum, &self.sample_spectrum) {
+            (Some(own), Some(sample)) => Some(Spectra::of(own, sample)?),
+            _ => None,
         };
-        match (&self.spectrum, &self.sample_spectrum) {
-            (Some(own), Some(sample)) => Ok(factor * integral(own)? / integral(sample)?),
-            _ => Ok(factor),
-        }
+        Ok((factor * spectra.map_or(1.0, |spectra| spectra.ratio()), spectra))
     }
 
     /// Returns what else changes the concentrations, and is not in the files.
@@ -175,6 +175,82 @@ impl ConcentrationOptions {
         let between =
             ["gain, microwave power, modulation and quality factor of the two scans", "saturation of the two substances"];
         always.into_iter().chain(between.into_iter().filter(|_| self.sample_image.is_some())).collect()
+    }
+}
+
+/// Double integrals of the spectra of image and sample.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+struct Spectra {
+    image: DoubleIntegral,
+    sample: DoubleIntegral,
+}
+
+impl Spectra {
+    /// Integrates the spectra of these files.
+    ///
+    /// # Errors
+    /// An unreadable file, a spectrum without a line, a ratio that is too uncertain.
+    fn of(image: &Path, sample: &Path) -> CliResult<Self> {
+        let integral = |path: &Path| -> CliResult<DoubleIntegral> {
+            let found = DoubleIntegral::of(&notices::printed(read_reference(path)?));
+            found.ok_or_else(|| {
+                let text = format!(
+                    "{}: no line above the noise with a double integral above 0; use a first-derivative spectrum of absorption with its \
+                     baseline on both sides",
+                    path.display()
+                );
+                CliError::failed(Failure::Input, text)
+            })
+        };
+        let found = Self { image: integral(image)?, sample: integral(sample)? };
+        if found.relative_error() <= MAX_ERROR {
+            return Ok(found);
+        }
+        let of =
+            |path: &Path, integral: DoubleIntegral| format!("{} by {:.0} %", path.display(), 100.0 * integral.relative_error());
+        let text = format!(
+            "the ratio of the double integrals is uncertain by {:.0} %, expected at most {:.0} % ({}, {}): measure the spectra with more \
+             averages, or over a wider sweep if the lines reach its ends",
+            100.0 * found.relative_error(),
+            100.0 * MAX_ERROR,
+            of(image, found.image),
+            of(sample, found.sample)
+        );
+        Err(CliError::failed(Failure::Input, text))
+    }
+
+    /// Returns the double integral of the image's spectrum over that of the sample's.
+    fn ratio(&self) -> f64 {
+        self.image.value / self.sample.value
+    }
+
+    /// Returns the standard error of the ratio, relative to it.
+    fn relative_error(&self) -> f64 {
+        self.image.relative_error().hypot(self.sample.relative_error())
+    }
+
+    /// Describes the ratio, the windows and the tails.
+    fn text(&self) -> String {
+        let of = |integral: &DoubleIntegral| {
+            format!("±{:.3} mT, {:.1} % in the tails beyond", integral.half_width_mt, 100.0 * integral.tails)
+        };
+        format!(
+            "ratio of the double integrals {:.4} ± {:.4} ({:.1} %), which all concentrations contain; windows of the image's spectrum {}, of the \
+             sample's {}",
+            self.ratio(),
+            self.ratio() * self.relative_error(),
+            100.0 * self.relative_error(),
+            of(&self.image),
+            of(&self.sample)
+        )
+    }
+
+    fn to_json(self) -> serde_json::Value {
+        json!({
+            "ratio": self.ratio(),
+            "relative_standard_error": self.relative_error(),
+            "double_integrals": self,
+        })
     }
 }
 
@@ -216,7 +292,7 @@ impl Contents {
         self.regions.iter().map(of).collect()
     }
 
-    fn table(&self, options: &ConcentrationOptions, mm_per_unit: f64) -> TextTable {
+    fn table(&self, options: &ConcentrationOptions, mm_per_unit: f64, spectra: Option<Spectra>) -> TextTable {
         let titles = |titles: &[&str]| titles.iter().map(|title| (*title).to_owned()).collect();
         let row = |(name, content): &(String, Option<Content>)| {
             let amounts = content.filter(|_| self.has_amounts);
@@ -231,6 +307,7 @@ impl Contents {
             ]
         };
         let mut remarks = vec![format!("not corrected: {}", options.not_corrected().join("; "))];
+        remarks.extend(spectra.map(|spectra| spectra.text()));
         if !self.has_amounts {
             remarks
                 .push("the image is a slice: amounts need the thickness of the object; --nanomoles has no need of it".to_owned());

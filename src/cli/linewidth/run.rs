@@ -16,7 +16,7 @@ use crate::io::measurements::MeasurementWriter;
 use crate::io::nifti::{self, Spectra};
 use crate::io::{check_image_unit, read_regions, rois};
 use crate::measure::oximetry::OxygenStats;
-use crate::measure::spectrum::{LineFit, LineFitter, LineMaps, NO_LINE, line_maps};
+use crate::measure::spectrum::{Line, LineFit, LineFitter, LineMaps, LineResiduals, NO_LINE, line_maps};
 use crate::plan::{DeviceRecord, ImageKind, ImageRecord, Provenance, Start};
 use crate::statistics::median;
 
@@ -39,6 +39,10 @@ pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
     let fitter = LineFitter::new(options.line, axis);
     let maps = with_bar("fitting", |task| line_maps(&samples, axis, &fitter, options.mask_fraction, task))??;
     let images = images(options, &maps, calibration.as_ref());
+    let residuals = LineResiduals::of(&samples, axis, &maps);
+    if options.line == Line::Lorentzian {
+        notices::print(residuals.and_then(|residuals| residuals.doubt()).map(Notice::warning).as_slice());
+    }
     let device = DeviceRecord { name: "CPU".to_owned(), threads: rayon::current_num_threads() };
     let record = |map: &Volume| Provenance {
         linewidth: Some(options.record(calibration.as_ref())),
@@ -53,7 +57,8 @@ pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
     for (path, map) in outputs.iter().zip(&images) {
         notices::print(record(map).of_image(map).beside([path.as_path()]).write_image(path, map)?.as_slice());
     }
-    let regions = Regions::new(&maps, &rois, calibration.as_ref());
+    let gradient = samples.first().and_then(|sample| Provenance::of_file(&options.input, sample).0.gradient_mt_per_mm);
+    let regions = Regions::new(&maps, &rois, calibration.as_ref(), gradient);
     let lines = regions.lines();
     if let Some(path) = &options.csv {
         MeasurementWriter::create(path)?.write(&lines.measurements(0))?;
@@ -70,13 +75,24 @@ pub fn run(options: &LinewidthOptions) -> CliResult<Done> {
     if options.json {
         let of_map = |(name, median): (&str, &Option<f64>)| (name.to_owned(), json!(median));
         let medians: serde_json::Map<String, serde_json::Value> = options.names().into_iter().zip(&medians).map(of_map).collect();
-        let figures = json!({ "line": options.line, "voxels": maps.counts, "medians": medians, "regions": regions.to_json() });
+        let figures = json!({
+            "line": options.line,
+            "voxels": maps.counts,
+            "medians": medians,
+            "residuals": residuals,
+            "gradient_mt_per_mm": gradient,
+            "regions": regions.to_json(),
+        });
         out!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
         if !rois.is_empty() {
             out!("{}", lines.text("lines").to_string().trim_end());
         }
         print_fits(&maps.counts, NO_LINE);
+        if let Some(LineResiduals { lorentzian, voigt }) = residuals {
+            let [lorentzian, voigt] = [lorentzian, voigt].map(|part| 100.0 * part);
+            out!("mean residual {lorentzian:.2} % of the peak-to-peak amplitude (Lorentzian lines), {voigt:.2} % (Voigt lines)");
+        }
         for ((path, map), median) in outputs.iter().zip(&images).zip(medians) {
             let median = median.map_or_else(String::new, |median| format!(", median {median:.4}"));
             written(path, format!("{}{median}", map.unit.label()));

@@ -1,5 +1,6 @@
 //! `tomoscope oximetry`: relaxation rates and oxygen pressures of EPRI images.
 
+mod checks;
 pub mod options;
 mod regions;
 pub mod run;

@@ -16,7 +16,7 @@ use crate::data::{Origin, OxygenCalibration, RelaxationRate, Volume};
 use crate::io::formats::{Content, FileKind};
 use crate::io::oximetry::{self, OximetryStudy};
 use crate::io::{before_ending, read_epri_volume};
-use crate::measure::oximetry::MASK_FRACTION;
+use crate::measure::oximetry::{MASK_FRACTION, RateFitter, with_signs};
 use crate::plan::{AlgorithmChoice, DataKind, DataRecord, DeviceChoice, OximetryRecord, POSITIVITY, YES, data_kind_of};
 
 /// Options of `tomoscope oximetry`.
@@ -47,6 +47,12 @@ pub struct OximetryOptions {
     /// Necessary, but for a study.
     #[arg(long, value_name = "NAME|FILE")]
     pub calibration: Option<String>,
+
+    /// Magnitudes after an inversion, which lack their sign: images, or samples of acquisitions.
+    ///
+    /// In each voxel (sample), the first delays whose negative values fit best become negative.
+    #[arg(long, conflicts_with = "echo_times_us")]
+    pub magnitude: bool,
 
     /// Limit of the mask, as a fraction of the largest value of the image at the longest delay or the shortest echo time.
     #[arg(long, value_name = "FRACTION", default_value_t = MASK_FRACTION, value_parser = fraction)]
@@ -155,6 +161,9 @@ impl OximetryOptions {
             RelaxationRate::R1 => (&self.delays_us, "--delays-us", "--echo-times-us"),
             RelaxationRate::R2 => (&self.echo_times_us, "--echo-times-us", "--delays-us"),
         };
+        if self.magnitude && calibration.rate == RelaxationRate::R2 {
+            return Err(CliError::arguments("--magnitude: an echo decay has no sign; leave it out"));
+        }
         if times.is_empty() {
             let (name, rate) = (&calibration.name, calibration.rate.label());
             return Err(CliError::arguments(format!("{other}: the calibration {name} is of {rate}; use {option}")));
@@ -196,11 +205,11 @@ impl OximetryOptions {
         Ok(algorithm)
     }
 
-    /// Reads the images.
+    /// Reads the images. Magnitudes get the signs of recoveries.
     ///
     /// # Errors
     /// An unreadable image, images on different grids.
-    pub fn images(&self) -> CliResult<Vec<Volume>> {
+    pub fn images(&self, fitter: &RateFitter) -> CliResult<Vec<Volume>> {
         let mut images: Vec<Volume> = Vec::new();
         for path in &self.inputs {
             let image = notices::printed(read_epri_volume(path)?);
@@ -210,7 +219,7 @@ impl OximetryOptions {
             }
             images.push(image);
         }
-        Ok(images)
+        Ok(if self.magnitude { with_signs(&images, fitter) } else { images })
     }
 
     pub fn data(&self) -> DataRecord {
@@ -225,8 +234,12 @@ impl OximetryOptions {
             times_us: times_us.to_vec(),
             calibration: calibration.clone(),
             mask_fraction: self.mask_fraction,
+            is_magnitude: self.magnitude,
             iterations: Vec::new(),
+            explained: Vec::new(),
             draws: None,
+            chi_square: None,
+            noise_trend: None,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::checks::{Checks, print_misfit};
 use super::options::OximetryOptions;
 use super::regions::Regions;
 use super::sweeps::{self, Reconstructed};
@@ -18,7 +19,9 @@ use crate::data::{Notice, Unit, Volume};
 use crate::io::{check_image_unit, read_regions, rois};
 use crate::measure::DeviationImage;
 use crate::measure::oximetry::{NO_RATE, OxygenMaps, RateFitter, oxygen_maps};
-use crate::plan::{DeviceRecord, ImageKind, ImageRecord, OximetryRecord, OxygenDraws, Provenance, Start, choose_device};
+use crate::plan::{
+    DeviceRecord, ExplainedRecord, ImageKind, ImageRecord, OximetryRecord, OxygenDraws, Provenance, Start, choose_device,
+};
 
 /// Warning of maps by total variation without redrawn noise.
 const RESIDUALS_OF_VARIATION: &str =
@@ -41,18 +44,23 @@ pub fn run(given: &OximetryOptions) -> CliResult<Done> {
         None => Vec::new(),
     };
     notices::print(rois::notice(&rois).as_slice());
-    let acquisitions = if options.are_sweeps()? { Some(sweeps::read(options)?) } else { None };
-    let Reconstructed { images, record: algorithm, iterations } = match &acquisitions {
-        Some(acquisitions) => with_bar("reconstructing", |task| sweeps::images(acquisitions, task))??,
-        None => Reconstructed { images: options.images()?, ..Reconstructed::default() },
+    let acquisitions = if options.are_sweeps()? { Some(sweeps::read(options, &fitter)?) } else { None };
+    let reconstructed = match &acquisitions {
+        Some(acquisitions) => with_bar("reconstructing", |task| sweeps::images(acquisitions, calibration.rate, task))??,
+        None => Reconstructed { images: options.images(&fitter)?, ..Reconstructed::default() },
     };
+    let is_far = reconstructed.print_doubts(options, fitter.times_us());
+    let Reconstructed { images, record: algorithm, iterations, explained, .. } = reconstructed;
     let views: Vec<&Volume> = images.iter().collect();
     let (mut platform, of_device) = choose_device(options.device)?;
     notices::print(&of_device);
     let mut device = platform.voxel_fits()?;
     let fraction = options.mask_fraction;
     let mut maps = with_bar("fitting", |task| oxygen_maps(device.as_mut(), &views, &fitter, calibration, fraction, task))??;
-    notices::print(maps.doubt().map(Notice::warning).as_slice());
+    let of_magnitudes = (options.magnitude, fraction);
+    print_misfit(&maps, (acquisitions.as_ref(), &images), (&fitter, calibration), of_magnitudes)?;
+    let checks = Checks::of(acquisitions.as_ref(), (&options.inputs, &views), &maps, &fitter);
+    checks.print_doubts();
     notices::print(rois::partly_outside(&rois, &maps.po2.grid).as_slice());
     let mut regions = Regions::new(&maps.po2, &rois);
     notices::print(regions.doubt().as_slice());
@@ -80,19 +88,42 @@ pub fn run(given: &OximetryOptions) -> CliResult<Done> {
         let text = "no residuals to find the noise from: the standard deviation is not written; add an image at another time";
         notices::print(&[Notice::warning(text)]);
     }
+    if fitter.degrees_of_freedom() == 0 {
+        let num = fitter.times_us().len();
+        notices::print(&[Notice::warning(format!(
+            "{num} times for {num} unknowns: every image is fitted exactly, and nothing checks the model, the order of the times, the signs and the \
+             gains; add an image at another time"
+        ))]);
+    }
     let record = Provenance {
         algorithm,
-        oximetry: Some(OximetryRecord { iterations, draws, ..options.record(fitter.times_us(), calibration) }),
+        oximetry: Some(OximetryRecord {
+            iterations,
+            explained: explained.iter().map(|part| part.map(ExplainedRecord::from).unwrap_or_default()).collect(),
+            draws,
+            chi_square: checks.chi_square,
+            noise_trend: checks.noise_trend,
+            ..options.record(fitter.times_us(), calibration)
+        }),
         ..record_of(options, &maps.po2, device.device(), start)
     };
     write(&maps, &outputs, &record)?;
     if options.json {
-        let figures =
-            json!({ "calibration": calibration, "voxels": maps.counts, "misfits": maps.misfits, "regions": regions.to_json() });
+        let explained: Vec<ExplainedRecord> = explained.iter().flatten().map(|part| ExplainedRecord::from(*part)).collect();
+        let figures = json!({
+            "calibration": calibration,
+            "voxels": maps.counts,
+            "misfits": maps.misfits,
+            "chi_square": checks.chi_square,
+            "noise_trend": checks.noise_trend,
+            "explained": explained,
+            "regions": regions.to_json(),
+        });
         out!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
         out!("{}", regions.table(calibration.text()).to_string().trim_end());
         print_fits(&maps.counts, NO_RATE);
+        checks.lines().iter().for_each(|line| out!("{line}"));
         for (path, map) in outputs.iter().zip(maps.all()) {
             written(path, map.unit.label());
         }
@@ -108,7 +139,7 @@ pub fn run(given: &OximetryOptions) -> CliResult<Done> {
         )]);
         return Ok(Done::Partial);
     }
-    Ok(Done::Complete)
+    Ok(if is_far { Done::Partial } else { Done::Complete })
 }
 
 /// Returns the record of a map without its making.

@@ -14,7 +14,7 @@ use crate::cli::shared::console::{err, out};
 use crate::cli::shared::error::{CliError, CliResult, Done, Failure};
 use crate::cli::shared::notices;
 use crate::cli::shared::paths::numbered;
-use crate::data::{FieldAxis, Notice, Roi, ValueScale, Volume};
+use crate::data::{FieldAxis, Notice, Roi, Sweep, SweepKind, ValueScale, Volume};
 use crate::io::before_ending;
 use crate::io::dicom::SeriesContext;
 use crate::io::measurements::{Measurement, MeasurementWriter};
@@ -320,7 +320,13 @@ impl<'a> Work<'a> {
     /// Writes the spectra of all voxels, and their record.
     fn write_spectra(&self, frame: &IterateUpdate, volumes: &[Volume], axis: FieldAxis) -> CliResult {
         let (Some(record), Some(path)) = (&self.record, self.options.spectra_path()) else { return Ok(()) };
-        let record = Provenance { spectra: Some(axis), ..self.provenance(record, frame, &frame.volume, &[&path]) };
+        let gradient = |sweep: &Sweep| match sweep.kind {
+            SweepKind::ContinuousWave { gradient_mt_per_mm, .. } => Some(gradient_mt_per_mm),
+            SweepKind::Pulse => None,
+        };
+        let gradient_mt_per_mm = self.acquisition.as_ref().and_then(|acquisition| acquisition.look(gradient));
+        let provenance = self.provenance(record, frame, &frame.volume, &[&path]);
+        let record = Provenance { spectra: Some(axis), gradient_mt_per_mm, ..provenance };
         nifti::write_series(&path, volumes, FourthAxis::Field(axis), &record.description())?;
         notices::print(record.write_beside(&path).as_slice());
         let FieldAxis { num_samples, step_mt, .. } = axis;

@@ -10,6 +10,7 @@ mod contrast;
 mod convergence;
 mod deviation;
 mod difference;
+mod double_integral;
 mod full_width;
 mod isocontour;
 pub mod lesions;
@@ -30,6 +31,7 @@ pub use contrast::{background_variability, cold_recovery, contrast_to_noise, hot
 pub use convergence::Convergence;
 pub use deviation::{DeviationImage, deviation, deviations_of_means, uncertainty_of_deviation};
 pub use difference::{correlation, largest_difference, relative_difference};
+pub use double_integral::DoubleIntegral;
 pub use full_width::full_width_at_half_maximum;
 pub use isocontour::{NoIsocontour, isocontour};
 pub use outcomes::{FitCounts, NoFit, Outcome, cause as cause_of_no_fit};

@@ -64,7 +64,7 @@ const ODD_TIMES: f64 = 10.0;
 /// Residual of an odd projection over its energy, over the median of these.
 const ODD_PART: f64 = 5.0;
 
-/// That part of the energy, whatever the others have.
+/// A part of the energy that is always odd.
 const MOST_OF_ENERGY: f64 = 0.9;
 
 /// Smallest residual of an odd projection, of the mean energy of a projection.
@@ -123,6 +123,17 @@ impl Explained {
         match self {
             Explained::Signal { energy, noise: Some(noise), .. } => Some(1.0 - noise / energy),
             _ => None,
+        }
+    }
+
+    /// Returns the same without regard to the sign of the image: those soon after an inversion are negative.
+    #[must_use]
+    pub fn of_any_sign(self) -> Self {
+        match self {
+            Explained::Signal { residual, energy, noise, standard_error, .. } => {
+                Explained::Signal { residual, energy, noise, standard_error, is_negative: false }
+            }
+            counts => counts,
         }
     }
 
@@ -246,6 +257,7 @@ mod tests {
         };
         let negative =
             Explained::Signal { residual: 0.0, energy: 1.0, noise: None, standard_error: None, is_negative: true, odd: None };
+        assert!(negative.of_any_sign().is_usual(false));
         assert!(!negative.is_usual(false) && negative.likely_causes(true, 1).contains("other sign"));
         assert!(
             is_negative([-3.0, 1.0, -1.0].into_iter()) && !is_negative([-3.0, 2.0].into_iter()) && !is_negative([].into_iter())

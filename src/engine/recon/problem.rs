@@ -153,9 +153,10 @@ pub enum ProjectionProblem {
     /// A direction of another length than 1.
     #[error("has a direction of length {0:.4}; a unit vector along the gradient is needed")]
     Direction(f64),
-    /// A gradient that is too small, with its difference from the largest one and the largest difference, parts of the largest one.
+    /// A gradient of another size than most, with the difference of a gradient from the largest one and the largest difference, parts of the
+    /// largest one.
     #[error(
-        "has a gradient that is too small: gradients differ by {:.2} %, filtered backprojection in one stage takes 50 %, in two stages {:.1} %. \
+        "has another gradient than most: gradients differ by {:.2} %, filtered backprojection in one stage takes 50 %, in two stages {:.1} %. \
          Use --algorithm tv", 100.0 * difference, 100.0 * max
     )]
     Gradient {

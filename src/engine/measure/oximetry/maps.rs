@@ -1,6 +1,7 @@
 //! Maps of the relaxation rate and of oxygen.
 
 use super::super::outcomes::{FitCounts, map};
+use super::chi_square::ChiSquare;
 use super::error::OximetryError;
 use super::fit::{RateFit, RateFitter};
 use super::misfit::{Misfit, doubt, misfits};
@@ -65,6 +66,12 @@ impl OxygenMaps {
     /// Returns the warning about images that do not follow the model.
     pub fn doubt(&self) -> Option<String> {
         doubt(&self.misfits)
+    }
+
+    /// Returns the residuals against the noise of the background, of images by filtered backprojection: other algorithms have other noise there.
+    /// `None` without enough background, and of fewer than two times beyond the parameters.
+    pub fn chi_square(&self, images: &[&Volume], fitter: &RateFitter) -> Option<ChiSquare> {
+        ChiSquare::of(images, &self.fits, fitter, &self.rate)
     }
 
     /// Returns the fitted image at a time; voxels without a rate are 0.

@@ -9,19 +9,26 @@
 //! For a given rate both models are linear in the rest ([`RateFitter`]). Their form is that of EPR-IT's fits and of Epel et al., Magn
 //! Reson Med 2014 (mrm.24926).
 
+mod chi_square;
 mod error;
 mod figures;
 mod fit;
+mod gain;
+mod magnitude;
 mod maps;
 mod misfit;
 mod noise;
 mod redraw;
+mod signals;
 mod stats;
 mod voxels;
 
+pub use chi_square::ChiSquare;
 pub use error::OximetryError;
 pub use figures::{OxygenFigures, OxygenHistogram};
 pub use fit::{FitLimits, RateFit, RateFitter};
+pub use gain::NoiseTrend;
+pub use magnitude::{are_magnitudes, sweeps_with_signs, with_signs};
 pub use maps::{MASK_FRACTION, NO_RATE, OxygenMaps, oxygen_maps};
 pub use misfit::Misfit;
 pub use redraw::{DrawnFigures, FigureDeviations, noise_of, redrawn_po2, refitted_po2};

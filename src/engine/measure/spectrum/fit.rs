@@ -184,6 +184,20 @@ impl LineFitter {
     /// # Errors
     /// The reason why there is no line.
     pub fn fit(&self, values: &[f64]) -> Result<LineFit, NoFit> {
+        let fit = self.fit_any(values)?;
+        // (Of a Voigt line one of the widths may vanish.)
+        let width = fit.width_mt + fit.gaussian_mt.unwrap_or(0.0);
+        if width < MIN_WIDTH_STEPS * self.axis.step_mt || fit.width_sd_mt > MAX_DEVIATION * width {
+            return Err(NoFit::Unresolved);
+        }
+        Ok(fit)
+    }
+
+    /// Fits the values at the fields; the line may be narrower than the samples resolve.
+    ///
+    /// # Errors
+    /// The reason why there is no line.
+    pub(super) fn fit_any(&self, values: &[f64]) -> Result<LineFit, NoFit> {
         if !values.iter().all(|value| value.is_finite()) {
             return Err(NoFit::NotFinite);
         }
@@ -198,17 +212,12 @@ impl LineFitter {
         }
         let fit = problem.fit(&problem.parameters);
         let [first, last] = [self.axis.first_mt, self.axis.field_mt(self.axis.num_samples - 1)];
-        // (Of a Voigt line one of the widths may vanish.)
         let width = fit.width_mt + fit.gaussian_mt.unwrap_or(0.0);
         let is_inside = (first..=last).contains(&fit.position_mt) && width < range;
         if !(fit.amplitude > 0.0 && is_inside) {
             return Err(NoFit::OutOfRange);
         }
-        let fit = self.with_deviations(fit, &problem, 2.0 * report.objective_function);
-        if width < MIN_WIDTH_STEPS * self.axis.step_mt || fit.width_sd_mt > MAX_DEVIATION * width {
-            return Err(NoFit::Unresolved);
-        }
-        Ok(fit)
+        Ok(self.with_deviations(fit, &problem, 2.0 * report.objective_function))
     }
 
     /// Returns a fit with its standard deviations, from the sum of squared residuals.

@@ -15,7 +15,11 @@ pub struct LineFigures {
     pub fitted: Option<FittedLines>,
 }
 
-/// Statistics of fitted lines.
+/// Part of the median width of the region below which differences of the standard deviations do not count: errors of the reconstruction are larger.
+const MIN_DEVIATION: f64 = 0.01;
+
+/// Statistics of fitted lines. Means are weighted by 1/σ² of width or position, with the standard deviations of the fits; that of the amplitudes is
+/// not, since strong lines have a larger one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FittedLines {
     /// Double integral.
@@ -34,17 +38,27 @@ impl LineFigures {
     /// Returns the figures of voxels (index, weight); the pressure is that of a calibration of R2.
     fn of(maps: &LineMaps, calibration: Option<&OxygenCalibration>, voxels: impl Iterator<Item = (usize, f64)> + Clone) -> Self {
         let outcomes = voxels.clone().filter_map(|(voxel, _)| maps.outcome(voxel));
-        let stats = |value: &dyn Fn(&LineFit) -> f64| {
-            let of_voxel = |(voxel, weight): (usize, f64)| Some((value(maps.line(voxel)?) as f32, weight));
-            MapStats::of(voxels.clone().filter_map(of_voxel))
+        let values = |value: &dyn Fn(&LineFit) -> f64| -> Vec<(f64, f64)> {
+            voxels.clone().filter_map(|(voxel, weight)| Some((value(maps.line(voxel)?), weight))).collect()
+        };
+        let plain = |value: &dyn Fn(&LineFit) -> f64| {
+            MapStats::of(values(value).into_iter().map(|(value, weight)| (value as f32, weight)))
         };
         let fitted = || {
+            let width_mt = plain(&|fit| fit.width_mt)?;
+            let floor_mt = MIN_DEVIATION * width_mt.median;
+            let precise = |value: &dyn Fn(&LineFit) -> f64, deviation_mt: &dyn Fn(&LineFit) -> f64| {
+                let stats = plain(value)?;
+                let deviations = values(deviation_mt).into_iter().map(|(deviation, _)| deviation);
+                Some(MapStats { mean: precise_mean(&values(value), deviations, floor_mt).unwrap_or(stats.mean), ..stats })
+            };
+            let by_width = |value: &dyn Fn(&LineFit) -> f64| precise(value, &|fit| fit.width_sd_mt);
             Some(FittedLines {
-                amplitude: stats(&|fit| fit.amplitude)?,
-                width_mt: stats(&|fit| fit.width_mt)?,
-                gaussian_mt: stats(&|fit| fit.gaussian_mt.unwrap_or(f64::NAN)),
-                position_mt: stats(&|fit| fit.position_mt)?,
-                po2_torr: calibration.and_then(|calibration| stats(&|fit| fit.po2_torr(calibration))),
+                amplitude: plain(&|fit| fit.amplitude)?,
+                width_mt: by_width(&|fit| fit.width_mt)?,
+                gaussian_mt: by_width(&|fit| fit.gaussian_mt.unwrap_or(f64::NAN)),
+                position_mt: precise(&|fit| fit.position_mt, &|fit| fit.position_sd_mt)?,
+                po2_torr: calibration.and_then(|calibration| by_width(&|fit| fit.po2_torr(calibration))),
             })
         };
         Self { counts: FitCounts::of(outcomes), fitted: fitted() }
@@ -79,6 +93,18 @@ impl FittedLines {
         ];
         all.into_iter().filter_map(|(name, unit, stats)| Some((name, unit, stats?)))
     }
+}
+
+/// Returns the mean of values (value, weight) weighted by 1/(σ² + floor²) too; `None` without a known standard deviation.
+fn precise_mean(values: &[(f64, f64)], deviations: impl Iterator<Item = f64>, floor: f64) -> Option<f64> {
+    let mut sums = [0.0; 2];
+    for ((value, weight), deviation) in values.iter().zip(deviations) {
+        let weight = weight / (deviation * deviation + floor * floor);
+        if value.is_finite() && weight.is_finite() {
+            sums = [sums[0] + weight * value, sums[1] + weight];
+        }
+    }
+    (sums[1] > 0.0).then(|| sums[0] / sums[1])
 }
 
 /// Returns the voxels of a region with their weights.
@@ -145,6 +171,19 @@ mod tests {
         let none = LineFigures::of_region(&maps, None, &mask(&[(3, 1.0), (7, 1.0)]));
         assert_eq!(LineFigures::of_all(&maps, None).counts, maps.counts);
         assert_eq!((none.counts.below_mask, none.num_masked(), none.fitted), (1, 1, None));
+    }
+
+    #[test]
+    fn precise_voxels_count_more_in_a_mean() {
+        let values = [(1.0, 1.0), (4.0, 1.0), (7.0, 0.5), (f64::NAN, 1.0), (9.0, 1.0)];
+        let deviations = [1.0, 2.0, 1.0, 1.0, f64::NAN];
+        // (1 + 4/4 + 7/2) / (1 + 1/4 + 1/2).
+        let found = precise_mean(&values, deviations.into_iter(), 0.0).unwrap();
+        assert!((found - 5.5 / 1.75).abs() < 1e-12, "{found}");
+        // Below the floor all count alike.
+        let found = precise_mean(&values[..2], [1e-9, 2e-9].into_iter(), 1.0).unwrap();
+        assert!((found - 2.5).abs() < 1e-12, "{found}");
+        assert_eq!(precise_mean(&values, [f64::NAN; 5].into_iter(), 0.0), None);
     }
 
     #[test]

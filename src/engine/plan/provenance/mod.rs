@@ -91,6 +91,9 @@ pub struct Provenance {
     /// Magnetic fields of the samples, of an image with a spectrum in each voxel.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spectra: Option<FieldAxis>,
+    /// Largest gradient of such an image's projections, mT/mm: a line of width Γ is as wide as Γ over it in space.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub gradient_mt_per_mm: Option<f64>,
     /// By which the image is known as the one that a command would make again.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub seal: Option<ContentFingerprint>,
@@ -334,6 +337,7 @@ impl Provenance {
             linewidth: None,
             radical: None,
             spectra: None,
+            gradient_mt_per_mm: None,
             seal: None,
             image,
             device,

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::algorithm::ExplainedRecord;
 use crate::data::{OxygenCalibration, RelaxationRate};
+use crate::measure::oximetry::{ChiSquare, NoiseTrend};
 
 /// Images and calibration of a map.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,12 +17,24 @@ pub struct OximetryRecord {
     pub calibration: OxygenCalibration,
     /// Limit of the mask, as a fraction of the largest value of the image with the most signal.
     pub mask_fraction: f64,
+    /// True if values were magnitudes, whose signs are those of the best fit.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub is_magnitude: bool,
     /// Iterations of each acquisition's reconstruction; empty of images and of filtered backprojection.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub iterations: Vec<usize>,
+    /// Part of the samples of each acquisition that its image explains, where it is known.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub explained: Vec<ExplainedRecord>,
     /// Draws of the noise between which the standard deviation of each voxel is; `None` = it is from the residuals of the fits.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub draws: Option<usize>,
+    /// Residuals of the fits against the noise of the background, of images by filtered backprojection.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub chi_square: Option<ChiSquare>,
+    /// Change of the noise over the acquisitions.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub noise_trend: Option<NoiseTrend>,
 }
 
 impl OximetryRecord {

@@ -2,6 +2,7 @@
 
 use crate::data::{MIN_GRADIENT, Projection, Sweep, SweepSpace};
 use crate::recon::{DataProblem, ProjectionProblem, ReconError};
+use crate::statistics::median;
 
 /// Sizes of the gradients that an algorithm takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,25 @@ pub fn check_sweep(sweep: &Sweep, sizes: GradientSizes) -> Result<(), ReconError
         return Err(DataProblem::Centre(*centre).into());
     }
     let mut projections = sweep.projections.iter().enumerate();
-    projections.try_for_each(|(index, projection)| check_projection(projection, index, (*num_points, sweep.space), sizes))
+    let checked =
+        projections.try_for_each(|(index, projection)| check_projection(projection, index, (*num_points, sweep.space), sizes));
+    match checked {
+        // Sizes are relative to the largest one, so that a single large gradient makes all others small.
+        Err(ReconError::UnsuitableData(DataProblem::Projection {
+            problem: problem @ ProjectionProblem::Gradient { .. },
+            index,
+        })) => Err(DataProblem::Projection { index: odd_gradient(sweep).unwrap_or(index), problem }.into()),
+        other => other,
+    }
+}
+
+/// Returns the projection whose gradient differs most from the median, by the ratio of the two.
+fn odd_gradient(sweep: &Sweep) -> Option<usize> {
+    let sizes: Vec<f64> = sweep.projections.iter().map(Projection::gradient).collect();
+    let usual = median(sizes.clone())?;
+    let difference = |index: &usize| (sizes[*index] / usual).ln().abs();
+    // (Of equal differences the first: `max_by` would take the last.)
+    (0..sizes.len()).rev().max_by(|a, b| difference(a).total_cmp(&difference(b)))
 }
 
 /// Refuses an unusable projection; `index` counts the projections of the acquisition.
@@ -79,4 +98,37 @@ pub fn check_projection(
         return refuse(ProjectionProblem::Weight(projection.weight));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{SweepKind, SweepMetadata};
+
+    #[test]
+    fn the_odd_gradient_is_named() {
+        let of = |sizes: [f64; 5]| {
+            let projection = |size: f64| Projection { direction: [size, 0.0, 0.0], weight: 1.0, values: vec![0.0; 3].into() };
+            let sweep = Sweep {
+                kind: SweepKind::ContinuousWave { step_mt: 1.0, gradient_mt_per_mm: 1.0, reference: None },
+                space: SweepSpace::Volume,
+                num_points: 3,
+                step_mm: 1.0,
+                centre: 1.0,
+                projections: sizes.map(projection).to_vec(),
+                num_expected: None,
+                secs_per_projection: None,
+                facts: SweepMetadata::default(),
+            };
+            check_sweep(&sweep, GradientSizes::Similar).map_err(|error| error.to_string())
+        };
+        assert_eq!(of([1.0, 0.9, 0.8, 1.0, 0.7]), Ok(()));
+        for (sizes, odd) in [([0.4, 0.4, 0.4, 1.0, 0.4], 3), ([1.0, 1.0, 0.3, 1.0, 1.0], 2)] {
+            let refused = of(sizes).unwrap_err();
+            assert!(
+                refused.contains(&format!("projection {odd}")) && refused.contains("another gradient than most"),
+                "{refused}"
+            );
+        }
+    }
 }

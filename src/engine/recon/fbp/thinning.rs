@@ -1,7 +1,7 @@
 //! Filtered projections with samples about as far apart as the voxels of an image.
 //!
 //! A deconvolved spectrum ends at the cut-off, so that a transform back of fewer values has its samples, farther apart, over the same
-//! period. Between these the cubic spline differs from it by less than 10⁻³ up to [`MAX_CUTOFF`] of their own Nyquist frequency (a sinusoid of
+//! period. Between these the cubic spline differs from it by less than 10⁻³ up to [`MAX_CUTOFF`] of the new Nyquist frequency (a sinusoid of
 //! frequency ω has the error (ω/(2π − ω))⁴ there). Linear interpolation between the measured samples is the factor sinc²(ω/2π).
 //!
 //! A backprojection whose voxels are a few samples wide is several times faster so: [`planes`](crate::operator).

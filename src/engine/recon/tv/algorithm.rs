@@ -333,7 +333,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         Ok(image)
     }
 
-    /// Returns true if the level of the images is found by steps of its own: of derivatives, where it may have any sign.
+    /// Returns true if the level of the images moves in separate steps: of derivatives, where it may have any sign.
     fn finds_level(&self) -> bool {
         let TvSettings { is_positive, spectrum, has_pyepri_iterates, .. } = self.settings;
         self.sweep.is_continuous_wave() && !is_positive && spectrum.is_none() && !has_pyepri_iterates

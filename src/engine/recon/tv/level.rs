@@ -12,7 +12,7 @@ use super::kernels::TotalVariationKernels;
 use super::lattice::Lattice;
 use crate::algebra::{BackendError, Image};
 
-/// Smallest 1·A*A 1 of L ‖1‖² at which single precision shows what a constant changes.
+/// Smallest 1·A*A 1, a part of L ‖1‖², that single precision shows.
 const MIN_CURVATURE: f64 = 1e-6;
 
 /// Part of √n ‖u‖ below which the change of a total is not relative to the total.

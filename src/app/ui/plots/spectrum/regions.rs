@@ -96,7 +96,7 @@ impl RegionLines {
     /// Returns the lines; `None` before the first fits.
     pub fn lines(&self) -> Option<LinesShown<'_>> {
         let regions = self.regions.iter().map(|(roi, figures)| (roi.name.as_str(), figures));
-        Some(LinesShown { all: self.all.as_ref()?, regions: regions.collect() })
+        Some(LinesShown { all: self.all.as_ref()?, regions: regions.collect(), gradient_mt_per_mm: None })
     }
 
     /// Returns the spectrum of the selected region.

@@ -79,8 +79,12 @@ impl App {
             times_us,
             calibration: open.series.calibration.clone(),
             mask_fraction: MASK_FRACTION,
+            is_magnitude: false,
             iterations: update.iterations.clone(),
+            explained: Vec::new(),
             draws: None,
+            chi_square: None,
+            noise_trend: None,
         };
         Some((Arc::clone(map.of(update.maps.as_ref().ok()?)?), record))
     }
