@@ -106,7 +106,7 @@ fn is_of_reconstruct_only(option: &str) -> bool {
 fn of_reconstruct(option: &str) -> Option<&'static str> {
     Some(match option {
         "algorithm" | "iterations" | "subsets" | "init" | "matrix" | "racy_sensitivity" => "Algorithm",
-        "reference" | "phase" | "kernel" | "mask" | "sources" | "experiment" => "EPRI acquisitions",
+        "reference" | "phase" | "field_shift" | "kernel" | "mask" | "sources" | "experiment" => "EPRI acquisitions",
         "crystals" | "normalization" | "yrt_tof_ps" | "yrt_tof_range" | "yrt_randoms" | "frame" | "frames" | "split_blocks" => {
             "List-mode data"
         }
@@ -229,6 +229,7 @@ mod tests {
             "--lambda-spectral",
             "--reference",
             "--phase",
+            "--field-shift",
             "--mask",
             "--sources",
             "--experiment",

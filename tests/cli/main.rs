@@ -15,6 +15,7 @@ mod ends;
 mod epri;
 mod error_codes;
 mod exchange;
+mod field;
 mod info;
 mod info_text;
 mod lesions;

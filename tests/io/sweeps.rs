@@ -155,6 +155,41 @@ fn the_data_file_may_be_named_instead_and_the_reference_lies_beside_it() {
     assert_brief(&read_sweep(&folder.path().join("a-h.DSC"), None).unwrap_err(), "io.unsupported.bes3t a-h.DSC SingleSpectrum");
 }
 
+/// Headers of the projections and of the reference that differ in one setting each.
+#[test]
+fn settings_in_the_headers_are_compared() {
+    let folder = folder();
+    let notices = |of_projections: &str, of_reference: &str, first: &str| {
+        let more = |lines: &str| format!("SPTP    0.0025\nMWPW    0.02{lines}");
+        let path = put(folder.path(), &[&more(of_projections)], "float 8", true);
+        let reference = more(of_reference);
+        let changes = [&reference, first, "YTYP\tNODATA", "GRAD", "YPTS"];
+        fs::write(folder.path().join("a-h.DSC"), descriptor(&changes)).unwrap();
+        fs::write(folder.path().join("a-h.DTA"), bytes_of([0.0, 1.0, -1.0, 0.0], "float 8", true)).unwrap();
+        read_sweep(&path, None).unwrap().notices
+    };
+    let same = "XMIN\t330.0";
+    let all = "\nMWFQ 9.7e9\nRCTC 0.01\nSTMP 300\nAVGS 4\n.DVC     recorder, 1.0\nNbScansDone 4";
+    let none = notices(all, all, same);
+    assert!(none.iter().all(|notice| notice.severity == Severity::Info), "{none:?}");
+    for (of_reference, expected) in [
+        (all.replace("0.01", "0.04"), "another time constant than the projections, 0.04 and 0.01 s"),
+        (all.replace("300", "100"), "another temperature than the projections, 100 and 300 K"),
+        (all.replace("NbScansDone 4", "NbScansDone 2"), "a part of the planned scans, 2 of 4"),
+        (all.replace("NbScansDone 4", "NbScansDone 2"), "is multiplied by 2"),
+        // 5 MHz are 0.178 mT.
+        (all.replace("9.7e9", "9.705e9"), "0.1784 mT from those of the projections"),
+    ] {
+        let found = notices(all, &of_reference, same);
+        assert!(found.iter().any(|notice| notice.text.contains(expected)), "{expected}: {found:?}");
+    }
+    // The field that belongs to 5 MHz is no shift; at the same frequency it is one.
+    let moved = "XMIN\t331.784";
+    let found = notices(all, &all.replace("9.7e9", "9.705e9"), moved);
+    assert!(!warns_of(&found, "from those of the projections"), "{found:?}");
+    assert!(warns_of(&notices(all, all, moved), "auto, or 0.1784)"));
+}
+
 #[test]
 fn what_cannot_be_read_is_refused() {
     let folder = folder();

@@ -25,9 +25,9 @@ mod volume;
 
 pub use attenuation::{Attenuation, AttenuationMap, CtConversion, CtSettings, MU_PER_CM, MissingSide, MuUnit};
 pub use epri::{
-    Direction, Experiment, FieldAxis, GradientAxis, MILLIGAUSS_PER_RATE, MIN_GRADIENT, OxygenCalibration, OxygenSeries, Phase,
-    Projection, Radical, ReferenceSpectrum, RelaxationRate, SeriesProblem, Sweep, SweepKind, SweepMetadata, SweepSpace,
-    lorentzian_derivative, not_of_a_series, rate_of_linewidth, voigt_derivative,
+    Direction, Experiment, FieldAxis, FieldShift, GradientAxis, MILLIGAUSS_PER_RATE, MIN_GRADIENT, OxygenCalibration,
+    OxygenSeries, Phase, Projection, Radical, ReferenceSpectrum, RelaxationRate, SeriesProblem, Sweep, SweepKind, SweepMetadata,
+    SweepSpace, lorentzian_derivative, not_of_a_series, rate_of_linewidth, voigt_derivative,
 };
 pub use events::chunk::{
     EventChunk, Events, LIGHT_MM_PER_PS, ListMetadata, ListSampling, PairEfficiency, TofException, TofMeasurement, tof_mm,

@@ -33,6 +33,7 @@ pub const OTHERS: &[&str] = &[
     "sources",
     "experiment",
     "phase",
+    "field_shift",
     "kernel",
     "suv",
     "dose_mbq",

@@ -25,6 +25,7 @@ use crate::io::{
     read_sweep, rois, saved_matrix, saved_pairs, saved_tubes, session_text,
 };
 use crate::plan::Provenance;
+use crate::recon::field_warnings;
 use crate::report::{Column, Columns};
 use crate::scanner::{InPlane, ScanGeometry, Segment};
 use crate::text::bytes;
@@ -70,7 +71,8 @@ pub fn run(options: &InfoOptions) -> CliResult {
         Content::Image if format.is_folder() => info_image::read_dicom(path)?,
         Content::Image => info_image::read(path)?,
         Content::Sweep => {
-            let study = read_sweep(path, None)?;
+            let mut study = read_sweep(path, None)?;
+            study.notices.extend(field_warnings(&study.measured));
             (sweep_lines(&study.measured), info_json::sweep(&study), study.notices)
         }
         Content::ListMode => {

@@ -54,7 +54,7 @@ const ITERATIVE: &[DataKind] = &[Projections, Events, Pairs];
 
 /// Options for some kinds of data only, by their identifiers. (Parameters of algorithms are for the data of their algorithms.)
 pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
-    (&["reference", "phase", "kernel", "mask", "sources", "experiment"], SWEEPS),
+    (&["reference", "phase", "field_shift", "kernel", "mask", "sources", "experiment"], SWEEPS),
     (&["crystals", "normalization", "yrt_tof_ps", "yrt_tof_range", "yrt_randoms"], LISTS),
     (&["frame", "frames", "split_blocks"], LISTS),
     (&["no_tof"], ALONG_LINES),

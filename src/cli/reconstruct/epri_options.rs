@@ -10,6 +10,7 @@ use crate::cli::shared::notices;
 use crate::data::{Experiment, Notice, Radical};
 use crate::io::{ReferenceChoice, field_notice, identity, read_reference, read_sweep_at_phase};
 use crate::plan::PlaneKernel;
+use crate::recon::field_warnings;
 
 /// Options of EPRI acquisitions.
 #[derive(Args, Clone, Debug)]
@@ -26,6 +27,13 @@ pub struct EpriOptions {
     /// its own phase.
     #[arg(long, value_name = "DEG", value_parser = phase)]
     pub phase: Option<PhaseChoice>,
+
+    /// Shift of the field of the reference spectrum towards that of the projections, of continuous-wave data: mT, auto or none.
+    ///
+    /// Positive: the lines of the projections are at a higher field. auto: the shift that the projections show (a finished acquisition).
+    /// Default: none.
+    #[arg(long, value_name = "MT", value_parser = field_shift, allow_hyphen_values = true)]
+    pub field_shift: Option<FieldShiftChoice>,
 
     /// Total variation: image file whose positive voxels are reconstructed; the others stay 0.
     #[arg(long, value_name = "FILE")]
@@ -116,8 +124,9 @@ impl ExperimentFiles {
         let reference = if radicals.is_empty() { ReferenceChoice::Beside } else { ReferenceChoice::OfRadicals };
         let study = read_sweep_at_phase(&self.file, reference, None)?;
         let named = |notice: Notice| Notice { text: format!("{}: {}", self.file.display(), notice.text), ..notice };
+        let of_field = field_warnings(&study.measured);
         let other_fields = spectra.iter().filter_map(|source| field_notice(&source.file, &self.file, &study.measured));
-        notices::print(&study.notices.iter().cloned().chain(other_fields).map(named).collect::<Vec<_>>());
+        notices::print(&study.notices.iter().cloned().chain(of_field).chain(other_fields).map(named).collect::<Vec<_>>());
         let radicals = spectra.into_iter().map(Source::read).collect::<CliResult<_>>()?;
         Ok(Experiment { file: self.file.clone(), sweep: Arc::new(study.measured), radicals })
     }
@@ -161,6 +170,28 @@ impl EpriOptions {
             return Err(CliError::arguments(format!("--experiment {}: named twice", file.display())));
         }
         self.experiment.iter().map(|experiment| experiment.read(&self.sources)).collect()
+    }
+}
+
+/// A requested shift of the field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FieldShiftChoice {
+    /// That of the projections.
+    Auto,
+    /// None.
+    None,
+    /// A shift, mT.
+    Mt(f64),
+}
+
+fn field_shift(text: &str) -> Result<FieldShiftChoice, String> {
+    match text {
+        "auto" => Ok(FieldShiftChoice::Auto),
+        "none" => Ok(FieldShiftChoice::None),
+        _ => {
+            let shift_mt = text.parse().ok().filter(|shift_mt: &f64| shift_mt.is_finite());
+            shift_mt.map(FieldShiftChoice::Mt).ok_or_else(|| format!("'{text}' is not a shift; use auto, none, or a field in mT"))
+        }
     }
 }
 

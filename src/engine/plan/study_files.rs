@@ -22,6 +22,7 @@ use crate::plan::job::acquisition::Acquisition;
 use crate::plan::job::data::Data;
 use crate::plan::list_mode::study::{ListSelection, list_study};
 use crate::plan::simulation::cache::Cache;
+use crate::recon::field_warnings;
 use crate::task::Task;
 
 /// The files of a study of any kind that a window can reconstruct on another machine too.
@@ -401,7 +402,9 @@ impl SweepFiles {
     /// # Errors
     /// A file is not readable, or the files do not match.
     pub fn read(&self) -> Result<Study<Sweep>, IoError> {
-        read_sweep_at_phase(&self.projections, self.reference.as_deref(), self.phase)
+        let mut study = read_sweep_at_phase(&self.projections, self.reference.as_deref(), self.phase)?;
+        study.notices.extend(field_warnings(&study.measured));
+        Ok(study)
     }
 }
 

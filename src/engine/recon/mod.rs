@@ -7,6 +7,7 @@ mod ct_attenuation;
 mod em_kernels;
 mod explained;
 mod fbp;
+mod field;
 mod growing;
 mod image_readout;
 mod list_model;
@@ -48,6 +49,7 @@ pub use fbp::{
     Baseline, Fbp, FbpSettings, Filter, FilterSettings, GradientSizes, Noise, ProjectionFilter, check_sweep, cutoff_by_noise,
     equal_angles_for, image_noise, resampling_error, sampling_of,
 };
+pub use field::{FieldFit, WithError, field_warnings};
 pub use growing::{ArrivingEvents, GrowingEm, MIN_EVENTS};
 pub use list_model::{EventTerms, ListModel};
 pub use mlem_osem::{EmSettings, MlemOsem, SubsetOrder, check_poisson_data};

@@ -53,6 +53,7 @@ pub use companions::{
     store_calibration,
 };
 pub use epri::follow::{SweepFollower, SweepUpdate};
+pub use epri::plausibility::cut_off;
 pub use error::{Excess, IoError, Mismatch, Refusal};
 pub use files::{before_ending, files_read, files_written, header_of, identity};
 pub use foreign::foreign;

@@ -172,7 +172,7 @@ fn attach_reference(study: &mut Study<Sweep>, path: &Path, choice: ReferenceChoi
         Some(((mut spectrum, notices), from)) => {
             study.notices.extend(notices);
             if let (Some(own), Some(of_projections)) = (settings_of(&from), settings_of(path)) {
-                study.notices.extend(match_settings(&mut spectrum, [&own, &of_projections], &from, *step_mt));
+                study.notices.extend(match_settings(&mut spectrum, [&own, &of_projections], &from));
             }
             if (spectrum.step_mt / *step_mt - 1.0).abs() > 1e-3 {
                 study.notices.push(Notice::info(format!(
@@ -214,10 +214,12 @@ fn no_reference(radicals: &[(String, PathBuf)]) -> Notice {
     ))
 }
 
-/// Returns a notice if the middle of a spectrum is at another field than that of the projections `path`.
+/// Returns a notice if, by the headers, the line of a spectrum is at another place among its samples than those of the projections `path`.
 pub fn field_notice(reference: &Path, path: &Path, sweep: &Sweep) -> Option<Notice> {
-    let middle_mt = |path: &Path| reference_reader(path).and_then(|reader| (reader.middle_mt)(path));
-    plausibility::other_middle(reference, [middle_mt(reference)?, middle_mt(path)?], sweep)
+    let both = |of: &dyn Fn(&Path) -> Option<f64>| Some([of(reference)?, of(path)?]);
+    let middles_mt = both(&|path| reference_reader(path).and_then(|reader| (reader.middle_mt)(path)));
+    let frequencies_ghz = both(&|path| settings_of(path)?.frequency_ghz);
+    plausibility::other_field(reference, middles_mt, frequencies_ghz, sweep)
 }
 
 /// Returns the settings of the spectrometer for a spectrum or for projections, if their file has them.

@@ -13,6 +13,6 @@ pub use oxygen::{
     MILLIGAUSS_PER_RATE, OxygenCalibration, OxygenSeries, RelaxationRate, SeriesProblem, not_of_a_series, rate_of_linewidth,
 };
 pub use sweep::{
-    Direction, GradientAxis, MIN_GRADIENT, Phase, Projection, Radical, ReferenceSpectrum, Sweep, SweepKind, SweepMetadata,
-    SweepSpace,
+    Direction, FieldShift, GradientAxis, MIN_GRADIENT, Phase, Projection, Radical, ReferenceSpectrum, Sweep, SweepKind,
+    SweepMetadata, SweepSpace,
 };

@@ -132,6 +132,31 @@ impl ReferenceSpectrum {
     pub fn double_integral(&self) -> f64 {
         -self.step_mt.powi(2) * first_moment(self.values.iter().map(|&value| f64::from(value)))
     }
+
+    /// Returns the width of its strongest line, mT, from the largest value to the peak of the other sign next to it.
+    pub fn peak_to_peak_mt(&self) -> f64 {
+        let sizes = self.values.iter().map(|value| value.abs()).enumerate();
+        let Some((top, _)) = sizes.max_by(|a, b| a.1.total_cmp(&b.1)) else { return 0.0 };
+        let sign = self.values[top].signum();
+        // The lowest value before the sign changes back, and its distance.
+        let lobe = |beyond: &mut dyn Iterator<Item = &f32>| -> (f32, usize) {
+            let (mut lowest, mut at) = (0.0, 0);
+            for (distance, value) in (1..).zip(beyond) {
+                let value = sign * value;
+                if value > 0.0 && lowest < 0.0 {
+                    break;
+                }
+                if value < lowest {
+                    (lowest, at) = (value, distance);
+                }
+            }
+            (lowest, at)
+        };
+        let above = lobe(&mut self.values[top + 1..].iter());
+        let below = lobe(&mut self.values[..top].iter().rev());
+        let (_, distance) = if below.0 < above.0 { below } else { above };
+        distance as f64 * self.step_mt
+    }
 }
 
 /// A paramagnetic substance among several in an object, which differ in their spectra.
@@ -178,6 +203,29 @@ pub struct SweepMetadata {
     pub field_of_view_mm: Option<f64>,
     /// Of complex spectra: how they were made real.
     pub phase: Option<Phase>,
+    /// Shift of the field of the reference spectrum towards that of the projections.
+    #[serde(default)]
+    pub field_shift: Option<FieldShift>,
+}
+
+/// A shift by which a reference spectrum is moved, as if the microwave frequency of the projections had been that of the reference.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct FieldShift {
+    /// Field of the lines of the projections minus that of the line of the reference spectrum, mT.
+    pub shift_mt: f64,
+    /// Its standard error, mT; `None` of a shift that the user set.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub standard_error_mt: Option<f64>,
+}
+
+impl FieldShift {
+    /// Returns it as text: "0.0943 mT, found from the projections".
+    pub fn text(&self) -> String {
+        match self.standard_error_mt {
+            Some(error) => format!("{:.4} ± {error:.4} mT, found from the projections", self.shift_mt),
+            None => format!("{} mT, as asked for", self.shift_mt),
+        }
+    }
 }
 
 /// The phase that complex spectra were turned back by, so that their real parts are the signal.
@@ -296,5 +344,17 @@ mod tests {
         };
         let spectrum = ReferenceSpectrum { values: (0..160).map(value).collect(), step_mt };
         assert!((spectrum.double_integral() - area).abs() < 1e-5, "{}", spectrum.double_integral());
+    }
+
+    #[test]
+    fn the_width_is_that_of_one_line() {
+        let width = |values: &[f32]| ReferenceSpectrum { values: values.into(), step_mt: 0.5 }.peak_to_peak_mt();
+        // Two lines of 2 samples from peak to peak.
+        let lines = [0.0, 0.9, 0.0, -0.9, 0.0, 0.0, 0.0, 1.0, 0.1, -0.8, -0.1, 0.0, -0.01];
+        assert_eq!(width(&lines), 1.0);
+        assert_eq!(width(&lines.map(|value: f32| -value)), 1.0);
+        let reversed: Vec<f32> = lines.iter().rev().copied().collect();
+        assert_eq!(width(&reversed), 1.0);
+        assert_eq!([width(&[]), width(&[0.0; 4]), width(&[1.0])], [0.0; 3]);
     }
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Counts, CtConversion, EventList, Experiment, FrameTime, Origin, Phase, SeriesImage, Study, Sweep};
+use crate::data::{
+    Counts, CtConversion, EventList, Experiment, FieldShift, FrameTime, Origin, Phase, SeriesImage, Study, Sweep, SweepMetadata,
+};
 use crate::plan::job::Job;
 use crate::text::counted;
 
@@ -24,6 +26,9 @@ pub struct DataRecord {
     /// Phase correction of complex spectra.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub phase: Option<Phase>,
+    /// Shift of the field of the reference spectrum.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub field_shift: Option<FieldShift>,
     /// Further acquisitions of the same object for the same image.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub experiments: Vec<ExperimentRecord>,
@@ -127,7 +132,16 @@ impl DataRecord {
     pub fn new(title: &str, origin: &Origin) -> Self {
         let name = |path: &Option<_>| path.as_deref().map(file_name);
         let (file, reference) = (name(&origin.measured), name(&origin.reference));
-        Self { title: title.to_owned(), file, space: None, reference, phase: None, experiments: Vec::new(), frame: None }
+        Self {
+            title: title.to_owned(),
+            file,
+            space: None,
+            reference,
+            phase: None,
+            field_shift: None,
+            experiments: Vec::new(),
+            frame: None,
+        }
     }
 
     /// Returns the record of a job's data.
@@ -147,8 +161,9 @@ impl DataRecord {
 
     /// Returns the record of a sweep.
     pub fn of_sweep(title: &str, origin: &Origin, sweep: &Sweep) -> Self {
-        let (space, phase) = (Some(sweep.space.to_string()), sweep.facts.phase);
-        Self { space, phase, ..Self::new(title, origin) }
+        let SweepMetadata { phase, field_shift, .. } = sweep.facts;
+        let space = Some(sweep.space.to_string());
+        Self { space, phase, field_shift, ..Self::new(title, origin) }
     }
 }
 

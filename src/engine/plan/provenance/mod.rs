@@ -349,7 +349,16 @@ impl Provenance {
     /// the file. A notice gives the reason if the existing record does not match.
     pub fn of_file(path: &Path, volume: &Volume) -> (Self, Option<Notice>) {
         let (title, file) = (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), Some(file_name(path)));
-        let data = DataRecord { title, file, space: None, reference: None, phase: None, experiments: Vec::new(), frame: None };
+        let data = DataRecord {
+            title,
+            file,
+            space: None,
+            reference: None,
+            phase: None,
+            field_shift: None,
+            experiments: Vec::new(),
+            frame: None,
+        };
         let device = DeviceRecord { name: "unknown device".to_owned(), threads: 0 };
         let image = ImageRecord::new(&volume.grid, volume.unit);
         let bare = || Self::new(ImageKind::Elsewhere, data, image, device, Start::now().times()).of_image(volume);

@@ -213,16 +213,99 @@ pub fn sum_of_reference(path: &Path, spectrum: &ReferenceSpectrum) -> Option<Not
     })
 }
 
-/// Warns of a reference spectrum whose middle sample is at another field than that of the projections, mT.
-pub fn other_middle(path: &Path, [of_reference, of_projections]: [f64; 2], sweep: &Sweep) -> Option<Notice> {
-    let SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, .. } = sweep.kind else { return None };
-    let apart_mt = (of_reference - of_projections).abs();
-    (apart_mt > 0.5 * step_mt).then(|| {
-        Notice::warning(format!(
-            "The middle of the reference spectrum {} is at {of_reference:.4} mT, that of the projections at {of_projections:.4} mT. They are taken \
-             as one field: at the same frequency, the image is blurred by {:.2} mm. Measure both over the same fields",
-            path.display(),
-            apart_mt / gradient_mt_per_mm
-        ))
-    })
+/// Part of the width of a line from peak to peak by which it may be shifted without a word.
+const MAX_SHIFT: f64 = 0.1;
+
+/// Frequency over field of a free electron, GHz/mT: g_e µ_B / h with g_e = 2.002319 (CODATA 2018).
+const GHZ_PER_MT: f64 = 0.028_024_951;
+
+/// Warns of a reference spectrum whose line is at another distance from its middle sample than those of the projections: by the fields of the
+/// middle samples, mT, and the microwave frequencies, GHz, of the reference and of the projections, as far as their headers have them.
+pub fn other_field(
+    path: &Path,
+    middles_mt: Option<[f64; 2]>,
+    frequencies_ghz: Option<[f64; 2]>,
+    sweep: &Sweep,
+) -> Option<Notice> {
+    let SweepKind::ContinuousWave { step_mt, gradient_mt_per_mm, reference } = &sweep.kind else { return None };
+    let by_field = middles_mt.map_or(0.0, |[of_reference, of_projections]| of_reference - of_projections);
+    let by_frequency = frequencies_ghz.map_or(0.0, |[of_reference, of_projections]| (of_projections - of_reference) / GHZ_PER_MT);
+    // (The header has no more digits.)
+    let shift_mt = ((by_field + by_frequency) * 1e6).round() / 1e6;
+    let width_mt = reference.as_ref().map_or(0.0, ReferenceSpectrum::peak_to_peak_mt);
+    if shift_mt.abs() <= (0.5 * step_mt).max(MAX_SHIFT * width_mt) {
+        return None;
+    }
+    let middles = middles_mt.map(|[of_reference, of_projections]| {
+        format!("its middle is at {of_reference:.4} mT, that of the projections at {of_projections:.4} mT")
+    });
+    let frequencies = frequencies_ghz.map(|[of_reference, of_projections]| {
+        format!("the microwave frequencies are {of_reference:.6} and {of_projections:.6} GHz")
+    });
+    let has_frequencies = frequencies.is_some();
+    let causes: Vec<String> = middles.into_iter().chain(frequencies).collect();
+    let remedy = match has_frequencies {
+        true => format!("or move the reference (--field-shift auto, or {shift_mt:.4})"),
+        false => "or move the reference if the frequencies were the same (--field-shift auto)".to_owned(),
+    };
+    Some(Notice::warning(format!(
+        "The line of the reference spectrum {} is {:.4} mT from those of the projections, relative to the middle of the samples: {}. The image is blurred by {:.2} mm. \
+         Measure both at one frequency over the same fields, {remedy}",
+        path.display(),
+        shift_mt.abs(),
+        causes.join(", and "),
+        shift_mt.abs() / gradient_mt_per_mm
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::SweepMetadata;
+
+    /// Samples 0.025 mT apart, a line of 0.1 mT from peak to peak.
+    fn sweep() -> Sweep {
+        let values = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0, 0.0];
+        let reference = Some(ReferenceSpectrum { values: values.into(), step_mt: 0.025 });
+        Sweep {
+            kind: SweepKind::ContinuousWave { step_mt: 0.025, gradient_mt_per_mm: 0.1, reference },
+            space: SweepSpace::Volume,
+            num_points: 8,
+            step_mm: 0.25,
+            centre: 4.0,
+            projections: Vec::new(),
+            num_expected: None,
+            secs_per_projection: None,
+            facts: SweepMetadata::default(),
+        }
+    }
+
+    #[test]
+    fn fields_and_frequencies_count_together() {
+        let text = |middles, frequencies| {
+            let notice = other_field(Path::new("h.DSC"), middles, frequencies, &sweep());
+            notice.map_or(String::new(), |notice| notice.text)
+        };
+        let frequency = |shift_mt: f64| Some([9.7, 9.7 + shift_mt * GHZ_PER_MT]);
+        // Half a step are 0.0125 mT, a tenth of the line 0.01 mT.
+        assert_eq!(text(None, frequency(0.012)), "");
+        let other = text(None, frequency(0.014));
+        assert!(
+            other.contains("0.0140 mT from") && other.contains("blurred by 0.14 mm") && other.contains("auto, or 0.0140"),
+            "{other}"
+        );
+        // 50 MHz are 1.784 mT: fields that are moved with the frequency cancel it.
+        let moved = Some([9.7, 9.75]);
+        let by_mt = 0.05 / GHZ_PER_MT;
+        assert_eq!(text(Some([346.0, 346.0 + by_mt]), moved), "");
+        assert!(text(Some([346.0, 346.0 - by_mt]), moved).contains("3.5682 mT from"));
+        assert!(text(Some([346.0, 346.0]), moved).contains("9.700000 and 9.750000 GHz"));
+        assert!(text(Some([346.0, 346.05]), Some([9.7, 9.7])).contains("auto, or -0.0500"));
+        let without = text(Some([346.0, 346.05]), None);
+        assert!(
+            without.contains("middle is at 346.0000 mT") && without.contains("if the frequencies were the same"),
+            "{without}"
+        );
+        assert_eq!(text(None, None), "");
+    }
 }

@@ -14,12 +14,6 @@ const TOLERANCE: f64 = 0.02;
 /// Phase that may differ without a word, degrees.
 const MAX_PHASE_DEG: f64 = 5.0;
 
-/// Part of the width of a line from peak to peak by which it may be shifted without a word.
-const MAX_SHIFT: f64 = 0.1;
-
-/// Frequency over field of a free electron, GHz/mT: g_e µ_B / h with g_e = 2.002319 (CODATA 2018).
-const GHZ_PER_MT: f64 = 0.028_024_951;
-
 /// Settings in the header of a spectrum, as far as it has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpectrumSettings {
@@ -27,10 +21,16 @@ pub struct SpectrumSettings {
     pub gain: Option<f64>,
     /// Scans that were added.
     pub num_scans: Option<f64>,
+    /// Scans that were planned.
+    pub num_planned: Option<f64>,
     /// True if the values are divided by gain and scans already.
     pub is_normalised: bool,
     /// Time of a sample, s.
     pub conversion_secs: Option<f64>,
+    /// Time constant of the receiver's low-pass filter, s.
+    pub time_constant_secs: Option<f64>,
+    /// Temperature of the sample, K.
+    pub temperature_k: Option<f64>,
     /// Harmonic of the modulation that was detected.
     pub harmonic: Option<f64>,
     /// Amplitude of the modulation, mT.
@@ -43,13 +43,12 @@ pub struct SpectrumSettings {
     pub frequency_ghz: Option<f64>,
 }
 
-/// Scales a reference spectrum as the projections, and returns notices of the scale and of other differences. `files` are those of the
-/// spectrum and of the projections, whose samples are `step_mt` apart.
+/// Scales a reference spectrum as the projections, and returns notices of the scale and of other differences. The settings are those of
+/// the spectrum, of the file `reference`, and of the projections.
 pub fn match_settings(
     spectrum: &mut ReferenceSpectrum,
     [own, of_projections]: [&SpectrumSettings; 2],
     reference: &Path,
-    step_mt: f64,
 ) -> Vec<Notice> {
     let mut notices = Vec::new();
     let both = |setting: fn(&SpectrumSettings) -> Option<f64>| Some([setting(own)?, setting(of_projections)?]);
@@ -71,11 +70,24 @@ pub fn match_settings(
             short(factor)
         )));
     }
-    // Values grow with this power of the setting.
-    let powers: [(&str, &str, Setting, f64); 3] = [
+    for (of, settings) in [(name.as_str(), own), ("The file of the projections", of_projections)] {
+        if let (Some(done), Some(planned)) = (settings.num_scans, settings.num_planned)
+            && done != planned
+        {
+            notices.push(Notice::warning(format!(
+                "{of} has {} of the planned scans, {} of {}: they were ended early. The scale of the reference follows from the scans that were done",
+                if done < planned { "a part" } else { "more than all" },
+                short(done),
+                short(planned)
+            )));
+        }
+    }
+    // Values grow with this power of the setting: with the temperature by Curie's law.
+    let powers: [(&str, &str, Setting, f64); 4] = [
         ("conversion time", "s", |of| of.conversion_secs, 1.0),
         ("modulation amplitude", "mT", |of| of.modulation_mt, 1.0),
         ("microwave power", "mW", |of| of.power_mw, 0.5),
+        ("temperature", "K", |of| of.temperature_k, -1.0),
     ];
     for (what, unit, setting, power) in powers {
         if let Some([own, other]) = both(setting).filter(is_other) {
@@ -86,6 +98,14 @@ pub fn match_settings(
                 short((other / own).powf(power))
             )));
         }
+    }
+    if let Some([own, other]) = both(|of| of.time_constant_secs).filter(is_other) {
+        notices.push(Notice::warning(format!(
+            "{name} has another time constant than the projections, {} and {} s: the filter broadens and delays their lines differently. Measure both \
+             alike",
+            short(own),
+            short(other)
+        )));
     }
     if let Some([own, other]) = both(|of| of.harmonic).filter(is_other) {
         notices.push(Notice::warning(format!(
@@ -103,16 +123,6 @@ pub fn match_settings(
             short(apart.to_radians().cos())
         )));
     }
-    if let Some([own, other]) = both(|of| of.frequency_ghz) {
-        let shift_mt = (other - own) / GHZ_PER_MT;
-        if shift_mt.abs() > (0.5 * step_mt).max(MAX_SHIFT * peak_to_peak_mt(spectrum)) {
-            notices.push(Notice::warning(format!(
-                "{name} and the projections differ in the microwave frequency, {own:.6} and {other:.6} GHz: the line is shifted by {} mT, and the \
-                 image is blurred. Measure both at the same frequency",
-                short(shift_mt)
-            )));
-        }
-    }
     notices
 }
 
@@ -122,15 +132,6 @@ type Setting = fn(&SpectrumSettings) -> Option<f64>;
 /// Returns true if two values differ by more than the tolerance.
 fn is_other([own, other]: &[f64; 2]) -> bool {
     *own > 0.0 && *other > 0.0 && (other / own - 1.0).abs() > TOLERANCE
-}
-
-/// Returns the width of a derivative from its largest to its smallest value.
-fn peak_to_peak_mt(spectrum: &ReferenceSpectrum) -> f64 {
-    let place = |sign: f32| {
-        let best = spectrum.values.iter().enumerate().max_by(|(_, a), (_, b)| (sign * **a).total_cmp(&(sign * **b)));
-        best.map_or(0.0, |(index, _)| index as f64)
-    };
-    (place(1.0) - place(-1.0)).abs() * spectrum.step_mt
 }
 
 /// Returns a number with three digits that count, as short as possible: "0.06", "1250".
@@ -150,8 +151,11 @@ mod tests {
     const SETTINGS: SpectrumSettings = SpectrumSettings {
         gain: Some(1000.0),
         num_scans: Some(1.0),
+        num_planned: Some(1.0),
         is_normalised: false,
         conversion_secs: Some(0.0025),
+        time_constant_secs: Some(0.002_56),
+        temperature_k: Some(300.0),
         harmonic: Some(1.0),
         modulation_mt: Some(0.06),
         power_mw: Some(20.05),
@@ -164,14 +168,15 @@ mod tests {
         // From peak to peak 4 samples.
         let values = [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0, 0.0].map(|value: f32| value);
         let mut spectrum = ReferenceSpectrum { values: values.into(), step_mt: 0.025 };
-        let notices = match_settings(&mut spectrum, [&own, &SETTINGS], Path::new("h.DSC"), 0.025);
+        let notices = match_settings(&mut spectrum, [&own, &SETTINGS], Path::new("h.DSC"));
         (notices.into_iter().map(|notice| notice.text).collect(), spectrum.values[2])
     }
 
     #[test]
     fn gain_and_scans_scale_the_reference() {
         assert_eq!(differences(SETTINGS), (Vec::new(), 1.0));
-        let (texts, scale) = differences(SpectrumSettings { gain: Some(100.0), num_scans: Some(16.0), ..SETTINGS });
+        let (texts, scale) =
+            differences(SpectrumSettings { gain: Some(100.0), num_scans: Some(16.0), num_planned: None, ..SETTINGS });
         assert!((scale - 10.0 / 16.0).abs() < 1e-6);
         assert!(texts[0].contains("multiplied by 0.625") && texts[0].contains("number of scans 16 and 1"), "{texts:?}");
         let (texts, scale) = differences(SpectrumSettings { gain: Some(100.0), is_normalised: true, ..SETTINGS });
@@ -189,10 +194,19 @@ mod tests {
         assert!(text(SpectrumSettings { harmonic: Some(2.0), ..SETTINGS }).contains("harmonic 2 of the modulation"));
         let phase = text(SpectrumSettings { phase_deg: Some(0.0), ..SETTINGS });
         assert!(phase.contains("0 and 180°") && phase.contains("about -1"), "{phase}");
-        // 0.0125 mT are half a step, 0.01 mT a tenth of the line.
-        assert_eq!(text(SpectrumSettings { frequency_ghz: Some(1.086_252 - 0.012 * GHZ_PER_MT), ..SETTINGS }), "");
-        let shifted = text(SpectrumSettings { frequency_ghz: Some(1.086_252 - 0.014 * GHZ_PER_MT), ..SETTINGS });
-        assert!(shifted.contains("shifted by 0.014 mT"), "{shifted}");
+        let filter = text(SpectrumSettings { time_constant_secs: Some(0.163_84), ..SETTINGS });
+        assert!(filter.contains("another time constant") && filter.contains("0.164 and 0.00256 s"), "{filter}");
+        // Curie's law: at 100 K three times the values of 300 K.
+        let cold = text(SpectrumSettings { temperature_k: Some(100.0), ..SETTINGS });
+        assert!(cold.contains("another temperature") && cold.contains("100 and 300 K") && cold.contains("about 0.333"), "{cold}");
+    }
+
+    #[test]
+    fn scans_that_were_ended_early_are_named() {
+        let (texts, scale) = differences(SpectrumSettings { num_scans: Some(5.0), num_planned: Some(16.0), ..SETTINGS });
+        assert!((scale - 0.2).abs() < 1e-6, "{scale}");
+        assert!(texts.iter().any(|text| text.contains("a part of the planned scans, 5 of 16")), "{texts:?}");
+        assert_eq!(differences(SpectrumSettings { num_planned: None, ..SETTINGS }).0, Vec::<String>::new());
     }
 
     #[test]

@@ -143,11 +143,16 @@ const FREQUENCIES_HZ: std::ops::RangeInclusive<f64> = 1e7..=1e12;
 fn settings(path: &Path) -> Option<SpectrumSettings> {
     let descriptor = Descriptor::read(&descriptor_file(path)).ok()?;
     let number = |key| descriptor.number("SPL", key).ok();
+    let scans = ["NbScansDone", "NbScansAcc"].into_iter().filter_map(|key| descriptor.number("recorder", key).ok());
+    let done = scans.into_iter().find(|num| *num >= 1.0);
     Some(SpectrumSettings {
         gain: number("RCAG").filter(|decibels| GAINS_DB.contains(decibels)).map(|decibels| 10_f64.powf(decibels / 20.0)),
-        num_scans: number("AVGS"),
+        num_scans: done.or_else(|| number("AVGS")),
+        num_planned: number("AVGS"),
         is_normalised: ["signalChannel", "recorder"].iter().any(|device| descriptor.text(device, "SctNorm") == Some("True")),
         conversion_secs: number("SPTP"),
+        time_constant_secs: number("RCTC"),
+        temperature_k: number("STMP"),
         harmonic: number("RCHM"),
         modulation_mt: number("B0MA").map(|tesla| 1e3 * tesla),
         power_mw: number("MWPW").map(|watts| 1e3 * watts),
@@ -256,7 +261,7 @@ pub fn sweep_header(path: &Path) -> Result<(Study<Sweep>, Records), IoError> {
         projections: Vec::new(),
         num_expected: Some(records.plan.len()),
         secs_per_projection: secs_per_spectrum(&descriptor, &records),
-        facts: SweepMetadata { field_of_view_mm: field_of_view_mm(&descriptor), phase: None },
+        facts: SweepMetadata { field_of_view_mm: field_of_view_mm(&descriptor), ..SweepMetadata::default() },
     };
     let title = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok((Study { notices, ..Study::new(title, sweep) }, records))
