@@ -130,8 +130,8 @@ impl Explained {
     #[must_use]
     pub fn of_any_sign(self) -> Self {
         match self {
-            Explained::Signal { residual, energy, noise, standard_error, .. } => {
-                Explained::Signal { residual, energy, noise, standard_error, is_negative: false }
+            Explained::Signal { residual, energy, noise, standard_error, odd, .. } => {
+                Explained::Signal { residual, energy, noise, standard_error, is_negative: false, odd }
             }
             counts => counts,
         }
