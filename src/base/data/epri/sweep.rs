@@ -214,7 +214,6 @@ pub struct FieldShift {
     /// Field of the lines of the projections minus that of the line of the reference spectrum, mT.
     pub shift_mt: f64,
     /// Its standard error, mT; `None` of a shift that the user set.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub standard_error_mt: Option<f64>,
 }
 

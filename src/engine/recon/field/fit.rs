@@ -140,9 +140,9 @@ impl Measurements<'_> {
         let (mut matrix, mut right) = ([[0.0; 4]; 4], [0.0; 4]);
         for index in 0..self.len() {
             let row = row(index);
-            for i in 0..4 {
+            for (i, cells) in matrix.iter_mut().enumerate() {
                 right[i] += row[i] * self.times[index];
-                (0..4).for_each(|j| matrix[i][j] += row[i] * row[j]);
+                cells.iter_mut().zip(&row).for_each(|(cell, other)| *cell += row[i] * other);
             }
         }
         // (A slice has nothing along its normal.)
@@ -294,9 +294,9 @@ impl<'a> Fit<'a> {
         let (mut matrix, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
         for (value, n) in solution.lowest.iter().zip(&self.measurements.directions) {
             let (size, place) = (value.norm_sqr(), -(value * sign).arg() / self.frequencies[0].omega);
-            for i in 0..3 {
+            for (i, row) in matrix.iter_mut().enumerate() {
                 right[i] += size * n[i] * place;
-                (0..3).for_each(|j| matrix[i][j] += size * n[i] * n[j]);
+                row.iter_mut().zip(n).for_each(|(cell, other)| *cell += size * n[i] * other);
             }
         }
         let trace: f64 = (0..3).map(|i| matrix[i][i]).sum();
@@ -385,19 +385,19 @@ impl<'a> Fit<'a> {
                 |j: usize, other: [&[f64]; 2]| (product(&columns[j][0], other[0]) + product(&columns[j][1], other[1])) / variance;
             let scores: Parameters = std::array::from_fn(|j| if is_free(j) { with(j, [&real, &imaginary]) } else { 0.0 });
             let power = |j: usize| if j == SHIFT || j == DRIFT { omega } else { 1.0 };
-            for j in 0..NUM_FACTORS {
-                score[j] += scores[j];
-                for k in 0..=j {
-                    of_scores[j][k] += scores[j] * scores[k];
+            for (j, own) in scores.iter().enumerate() {
+                score[j] += own;
+                for (k, other) in scores.iter().enumerate().take(j + 1) {
+                    of_scores[j][k] += own * other;
                     if is_free(j) && is_free(k) {
                         squares[j][k] += with(j, [&columns[k][0], &columns[k][1]]);
                         by_noise[j][k] += power(j) * power(k) * base.by_noise(degree, j, k);
                     }
                 }
             }
-            for i in 0..num {
+            for (i, misfit) in misfits.iter_mut().enumerate() {
                 let part = self.weights[i] * base.leverage(degree, i).max(0.05);
-                misfits[i] += (real[i].powi(2) + imaginary[i].powi(2)) / (2.0 * variance * part * num_used as f64);
+                *misfit += (real[i].powi(2) + imaginary[i].powi(2)) / (2.0 * variance * part * num_used as f64);
             }
             if index == 0 {
                 let roots = self.roots(0);

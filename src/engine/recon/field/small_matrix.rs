@@ -11,9 +11,9 @@ pub(super) fn inverse<const N: usize>(matrix: &[[f64; N]; N]) -> Option<[[f64; N
     }
     // The Cholesky factor of the matrix with a diagonal of 1, and its inverse.
     let mut factor = [[0.0; N]; N];
-    for i in 0..N {
-        for j in 0..=i {
-            let rest = matrix[i][j] / (scale[i] * scale[j]) - (0..j).map(|k| factor[i][k] * factor[j][k]).sum::<f64>();
+    for (i, row) in matrix.iter().enumerate() {
+        for (j, value) in row.iter().enumerate().take(i + 1) {
+            let rest = value / (scale[i] * scale[j]) - (0..j).map(|k| factor[i][k] * factor[j][k]).sum::<f64>();
             if i == j && (rest.is_nan() || rest <= MIN_PIVOT) {
                 return None;
             }

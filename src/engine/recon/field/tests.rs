@@ -147,8 +147,8 @@ fn shift_drift_and_gain_are_found() {
         for (shift_mt, drift_mt, gain) in [(0.03, 0.0, 0.0), (-0.2, 0.03, -0.2), (0.0, -0.03, 0.3), (0.7, 0.0, -0.5)] {
             let case = Case { width_mt, shift_mt, drift_mt, gain, ..CLEAN };
             let fit = FieldFit::of(&case.sweep()).unwrap();
-            assert_found("shift", fit.shift_mt, shift_mt, 0.015);
-            assert_found("drift", fit.drift_mt.unwrap(), drift_mt, 0.004);
+            assert_found("shift", fit.shift_mt, shift_mt, 0.01 + 0.04 * width_mt);
+            assert_found("drift", fit.drift_mt.unwrap(), drift_mt, 0.004 + 0.02 * width_mt);
             assert_found("gain", fit.gain, gain, 0.02);
             assert!(fit.amount.value > 0.0);
         }
