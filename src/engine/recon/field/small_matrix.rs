@@ -20,14 +20,15 @@ pub(super) fn inverse<const N: usize>(matrix: &[[f64; N]; N]) -> Option<[[f64; N
             factor[i][j] = if i == j { rest.sqrt() } else { rest / factor[j][j] };
         }
     }
-    let mut lower = [[0.0; N]; N];
-    for j in 0..N {
+    let mut columns = [[0.0; N]; N];
+    for (j, column) in columns.iter_mut().enumerate() {
         for i in j..N {
             let unit = f64::from(u8::from(i == j));
-            lower[i][j] = (unit - (j..i).map(|k| factor[i][k] * lower[k][j]).sum::<f64>()) / factor[i][i];
+            column[i] = (unit - (j..i).map(|k| factor[i][k] * column[k]).sum::<f64>()) / factor[i][i];
         }
     }
-    let product = |i: usize, j: usize| (0..N).map(|k| lower[k][i] * lower[k][j]).sum::<f64>() / (scale[i] * scale[j]);
+    let product =
+        |i: usize, j: usize| columns[i].iter().zip(&columns[j]).map(|(a, b)| a * b).sum::<f64>() / (scale[i] * scale[j]);
     Some(std::array::from_fn(|i| std::array::from_fn(|j| product(i, j))))
 }
 
