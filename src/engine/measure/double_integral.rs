@@ -224,15 +224,18 @@ mod tests {
         ReferenceSpectrum { values: values.iter().map(|value| (value + draw()) as f32).collect(), step_mt: STEP_MT }
     }
 
+    /// A first derivative at a field.
+    type Shape = fn(f64) -> f64;
+
     #[test]
     fn lines_have_their_area_within_two_standard_errors() {
-        let shapes: [(&str, Box<dyn Fn(f64) -> f64>); 6] = [
-            ("narrow", Box::new(|b| lorentzian_derivative(b, 0.1))),
-            ("broad", Box::new(|b| lorentzian_derivative(b, 0.4))),
-            ("off the middle", Box::new(|b| lorentzian_derivative(b + 1.2, 0.1))),
-            ("Gaussian", Box::new(|b| voigt_derivative(b, 1e-3, 0.25))),
-            ("triplet", Box::new(|b| [-1.6, 0.0, 1.6].map(|at| lorentzian_derivative(b - at, 0.14)).iter().sum::<f64>() / 3.0)),
-            ("baseline", Box::new(|b| lorentzian_derivative(b, 0.1) + 0.4 + 0.5 * b)),
+        let shapes: [(&str, Shape); 6] = [
+            ("narrow", |b| lorentzian_derivative(b, 0.1)),
+            ("broad", |b| lorentzian_derivative(b, 0.4)),
+            ("off the middle", |b| lorentzian_derivative(b + 1.2, 0.1)),
+            ("Gaussian", |b| voigt_derivative(b, 1e-3, 0.25)),
+            ("triplet", |b| [-1.6, 0.0, 1.6].map(|at| lorentzian_derivative(b - at, 0.14)).iter().sum::<f64>() / 3.0),
+            ("baseline", |b| lorentzian_derivative(b, 0.1) + 0.4 + 0.5 * b),
         ];
         for (name, shape) in &shapes {
             for noise in [0.0, 0.003, 0.01, 0.05] {

@@ -29,6 +29,9 @@ pub struct LineResiduals {
     pub voigt: f64,
 }
 
+/// Spectrum of a voxel, and its fits of both shapes.
+type Fitted = (Vec<f64>, [LineFit; 2]);
+
 impl LineResiduals {
     /// Fits both shapes to some of the voxels that have a line. `None` of few such voxels.
     pub fn of<V: AsRef<Volume> + Sync>(samples: &[V], axis: FieldAxis, maps: &LineMaps) -> Option<Self> {
@@ -41,12 +44,12 @@ impl LineResiduals {
             let [Some(lorentzian), Some(voigt)] = fits else { return None };
             Some((values, [lorentzian, voigt]))
         };
-        let found: Vec<(Vec<f64>, [LineFit; 2])> = chosen.par_iter().filter_map(of_voxel).collect();
+        let found: Vec<Fitted> = chosen.par_iter().filter_map(of_voxel).collect();
         if found.len() < MIN_VOXELS {
             return None;
         }
         let fields = axis.fields_mt();
-        let mean = |of: &dyn Fn(&(Vec<f64>, [LineFit; 2]), usize) -> f64| -> Vec<f64> {
+        let mean = |of: &dyn Fn(&Fitted, usize) -> f64| -> Vec<f64> {
             (0..fields.len())
                 .map(|sample| found.iter().map(|voxel| of(voxel, sample)).sum::<f64>() / found.len() as f64)
                 .collect()
