@@ -327,13 +327,10 @@ fn one_damaged_projection_is_named() {
     damaged.projections[17].values = values.into();
     let [sound, with_spike] = [&sweep, &damaged].map(|sweep| cutoff_by_noise(sweep).unwrap().unwrap());
     assert!((with_spike / sound - 1.0).abs() < 0.1, "{sound} {with_spike}");
-    for (_, explained, is_usual) in [fbp(&damaged), tv(&damaged, 1e-4)] {
-        println!("{}", explained.text());
-        assert!(!is_usual && explained.likely_causes(true, 1).contains("projection 17 (counted from 0)"), "{explained:?}");
-    }
-    for (_, explained, _) in [fbp(&sweep), tv(&sweep, 1e-4)] {
-        assert!(!explained.likely_causes(true, 1).contains("counted from 0"));
-    }
+    let (_, explained, is_usual) = tv(&damaged, 1e-4);
+    println!("{}", explained.text());
+    assert!(!is_usual && explained.likely_causes(true, 1).contains("projection 17 (counted from 0)"), "{explained:?}");
+    assert!(!tv(&sweep, 1e-4).1.likely_causes(true, 1).contains("counted from 0"));
 }
 
 /// Voxels several samples wide: the filtered projections have fewer samples then, and hardly another image.

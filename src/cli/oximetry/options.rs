@@ -19,6 +19,9 @@ use crate::io::{before_ending, read_epri_volume};
 use crate::measure::oximetry::{MASK_FRACTION, RateFitter, with_signs};
 use crate::plan::{AlgorithmChoice, DataKind, DataRecord, DeviceChoice, OximetryRecord, POSITIVITY, YES, data_kind_of};
 
+/// Fewest delays that show the signs of magnitudes, beyond the three unknowns.
+const MIN_MAGNITUDES: usize = 4;
+
 /// Options of `tomoscope oximetry`.
 #[derive(Args, Clone, Debug)]
 pub struct OximetryOptions {
@@ -163,6 +166,10 @@ impl OximetryOptions {
         };
         if self.magnitude && calibration.rate == RelaxationRate::R2 {
             return Err(CliError::arguments("--magnitude: an echo decay has no sign; leave it out"));
+        }
+        if self.magnitude && (1..MIN_MAGNITUDES).contains(&times.len()) {
+            let text = format!("--magnitude: {} delays fit any signs; at least {MIN_MAGNITUDES} are needed", times.len());
+            return Err(CliError::arguments(text));
         }
         if times.is_empty() {
             let (name, rate) = (&calibration.name, calibration.rate.label());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::checks::{Checks, print_misfit};
+use super::checks::{Checks, print_misfit, print_negative};
 use super::options::OximetryOptions;
 use super::regions::Regions;
 use super::sweeps::{self, Reconstructed};
@@ -57,6 +57,7 @@ pub fn run(given: &OximetryOptions) -> CliResult<Done> {
     let mut device = platform.voxel_fits()?;
     let fraction = options.mask_fraction;
     let mut maps = with_bar("fitting", |task| oxygen_maps(device.as_mut(), &views, &fitter, calibration, fraction, task))??;
+    print_negative(&images, &fitter);
     let of_magnitudes = (options.magnitude, fraction);
     print_misfit(&maps, (acquisitions.as_ref(), &images), (&fitter, calibration), of_magnitudes)?;
     let checks = Checks::of(acquisitions.as_ref(), (&options.inputs, &views), &maps, &fitter);

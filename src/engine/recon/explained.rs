@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 
 use super::CountTotals;
+use crate::data::Direction;
+use crate::geometry::dot;
 use crate::statistics::median;
 
 /// Excess of the residual over the noise, a part of the energy of the data, up to which the image of projections is usual.
@@ -46,6 +48,8 @@ pub enum Explained {
         is_negative: bool,
         /// A projection that is explained far less than the others.
         odd: Option<OddProjection>,
+        /// Mean value at the border of the image times its number of voxels, a part of its total, where the data hardly determine it.
+        border: Option<f64>,
     },
 }
 
@@ -58,7 +62,7 @@ pub struct OddProjection {
     pub times: f64,
 }
 
-/// Residual of an odd projection over the median.
+/// Residual of an odd projection over the median of all, and over those of the next directions.
 const ODD_TIMES: f64 = 10.0;
 
 /// Residual of an odd projection over its energy, over the median of these.
@@ -70,20 +74,42 @@ const MOST_OF_ENERGY: f64 = 0.9;
 /// Smallest residual of an odd projection, of the mean energy of a projection.
 const ODD_ENERGY: f64 = 0.005;
 
+/// Number of the next directions: errors of the model change little from direction to direction.
+const NUM_NEXT: usize = 2;
+
+/// A projection that was compared with its image.
+pub(super) struct Compared {
+    pub direction: Direction,
+    /// ‖A x − s′‖².
+    pub residual: f64,
+    /// ‖s′‖².
+    pub energy: f64,
+}
+
 impl OddProjection {
-    /// Returns the projection with the largest residual, if it is odd. `projections` has place in the acquisition, residual and energy of each.
-    /// (An object that is long along one direction has large residuals there, but in proportion to the energy.)
-    pub(super) fn of(projections: &[(usize, f64, f64)]) -> Option<Self> {
-        let middle = |value: fn(&(usize, f64, f64)) -> f64| median(projections.iter().map(value).collect());
-        let (residual, part) = (middle(|(_, residual, _)| *residual)?, middle(|(_, residual, energy)| residual / energy)?);
-        let mean = projections.iter().map(|(_, _, energy)| energy).sum::<f64>() / projections.len() as f64;
-        let (index, largest, energy) = *projections.iter().max_by(|(_, a, _), (_, b, _)| a.total_cmp(b))?;
-        let is_odd = largest > ODD_TIMES * residual
-            && largest > ODD_ENERGY * mean
-            && largest > (ODD_PART * part).min(MOST_OF_ENERGY) * energy;
-        is_odd.then_some(Self { index, times: largest / residual })
+    /// Returns the projection with the largest residual, if it is odd. (An object that is long along one direction has large residuals there,
+    /// but in proportion to the energy.)
+    pub(super) fn of(projections: &[Compared]) -> Option<Self> {
+        let middle = |value: fn(&Compared) -> f64| median(projections.iter().map(value).collect());
+        let (residual, part) = (middle(|of| of.residual)?, middle(|of| of.residual / of.energy)?);
+        let mean = projections.iter().map(|of| of.energy).sum::<f64>() / projections.len() as f64;
+        let (index, odd) = projections.iter().enumerate().max_by(|(_, a), (_, b)| a.residual.total_cmp(&b.residual))?;
+        let cosine = |of: &Compared| {
+            dot(of.direction, odd.direction).abs() / (dot(of.direction, of.direction) * dot(odd.direction, odd.direction)).sqrt()
+        };
+        let mut next: Vec<&Compared> =
+            projections.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, of)| of).collect();
+        next.sort_by(|a, b| cosine(b).total_cmp(&cosine(a)));
+        let nearby = next.iter().take(NUM_NEXT).map(|of| of.residual).fold(0.0, f64::max);
+        let is_odd = odd.residual > ODD_TIMES * residual.max(nearby)
+            && odd.residual > ODD_ENERGY * mean
+            && odd.residual > (ODD_PART * part).min(MOST_OF_ENERGY) * odd.energy;
+        is_odd.then(|| Self { index, times: odd.residual / residual })
     }
 }
+
+/// Largest part of the total that the level at the border may be.
+const MAX_BORDER: f64 = 0.1;
 
 /// Sum of the values of a negative image, of the sum of their sizes.
 const NEGATIVE: f64 = -0.5;
@@ -130,8 +156,8 @@ impl Explained {
     #[must_use]
     pub fn of_any_sign(self) -> Self {
         match self {
-            Explained::Signal { residual, energy, noise, standard_error, odd, .. } => {
-                Explained::Signal { residual, energy, noise, standard_error, is_negative: false, odd }
+            Explained::Signal { residual, energy, noise, standard_error, odd, border, .. } => {
+                Explained::Signal { residual, energy, noise, standard_error, is_negative: false, odd, border }
             }
             counts => counts,
         }
@@ -158,6 +184,7 @@ impl Explained {
             Explained::Counts { image, .. } if is_penalised => image > 0.0 && self.worse() <= 1.02,
             Explained::Counts { .. } => (self.worse() - 1.0).abs() <= 0.05,
             Explained::Signal { is_negative: true, .. } | Explained::Signal { odd: Some(_), .. } => false,
+            Explained::Signal { border: Some(part), .. } if part.abs() > MAX_BORDER => false,
             Explained::Signal { standard_error, .. } => {
                 let noise = self.expectation().map(|expectation| 1.0 - expectation);
                 let excess = noise.map_or(1.0 - MIN_WITHOUT_NOISE, |noise| (1.0 + NOISE_MARGIN) * noise + MAX_EXCESS);
@@ -179,7 +206,18 @@ impl Explained {
     pub fn likely_causes(self, is_penalised: bool, num_subsets: usize) -> Cow<'static, str> {
         if let Explained::Signal { odd: Some(OddProjection { index, times }), .. } = self {
             return format!(
-                "The residual of projection {index} (counted from 0) is {times:.0} times that of the others: a spike, another gradient or gain. Leave this projection out"
+                "The residual of projection {index} (counted from 0) is {times:.0} times that of the others, and 10 times that of the next directions: look at it for a \
+                 spike, another gradient or gain, and leave it out"
+            )
+            .into();
+        }
+        if let Explained::Signal { is_negative: false, border: Some(part), .. } = self
+            && part.abs() > MAX_BORDER
+        {
+            return format!(
+                "Values at the border of the image are not 0; all over it, that would be {:.0} % of its total: the total is uncertain. Give a --mask about \
+                 the object, or measure regions. An image smaller than the object has such a border, too",
+                100.0 * part
             )
             .into();
         }
@@ -254,9 +292,17 @@ mod tests {
             standard_error,
             is_negative: false,
             odd: None,
+            border: None,
         };
-        let negative =
-            Explained::Signal { residual: 0.0, energy: 1.0, noise: None, standard_error: None, is_negative: true, odd: None };
+        let negative = Explained::Signal {
+            residual: 0.0,
+            energy: 1.0,
+            noise: None,
+            standard_error: None,
+            is_negative: true,
+            odd: None,
+            border: None,
+        };
         assert!(negative.of_any_sign().is_usual(false));
         assert!(!negative.is_usual(false) && negative.likely_causes(true, 1).contains("other sign"));
         assert!(
@@ -269,11 +315,28 @@ mod tests {
         assert!(of(7.0, Some(0.0), Some(0.02)).is_usual(false) && !of(8.0, Some(0.0), Some(0.02)).is_usual(false));
         assert_eq!(of(12.0, Some(3.0), Some(0.02)).text(), "88.00 ± 2.00 % of the signal (noise allows 97.00 %)");
         assert_eq!((of(12.0, None, None).text(), of(12.0, None, None).net_ratio()), ("88.00 % of the signal".to_owned(), None));
-        let projections = |last, energy| [(0, 1.0, 100.0), (2, 2.0, 100.0), (4, 3.0, 100.0), (7, last, energy)];
-        assert_eq!(OddProjection::of(&projections(24.0, 100.0)), None);
-        assert_eq!(OddProjection::of(&projections(26.0, 100.0)), Some(OddProjection { index: 7, times: 10.4 }));
-        assert_eq!(OddProjection::of(&projections(26.0, 300.0)), None);
-        assert_eq!(OddProjection::of(&projections(26.0, 1e5)), None);
+        let projections = |last: f64, energy: f64, nearby: f64| {
+            let of = |degrees: f64, residual: f64, energy: f64| Compared {
+                direction: [degrees.to_radians().cos(), degrees.to_radians().sin(), 0.0],
+                residual,
+                energy,
+            };
+            [of(0.0, 1.0, 100.0), of(80.0, nearby, 100.0), of(45.0, 3.0, 100.0), of(95.0, last, energy), of(170.0, 1.0, 100.0)]
+        };
+        let odd = |last, energy, nearby| OddProjection::of(&projections(last, energy, nearby));
+        assert_eq!(odd(31.0, 100.0, 2.0), Some(OddProjection { index: 3, times: 15.5 }));
+        assert_eq!([odd(19.0, 100.0, 2.0), odd(31.0, 400.0, 2.0), odd(31.0, 1e5, 2.0), odd(31.0, 100.0, 4.0)], [None; 4]);
+        let with_border = |part| Explained::Signal {
+            residual: 0.0,
+            energy: 1.0,
+            noise: None,
+            standard_error: None,
+            is_negative: false,
+            odd: None,
+            border: Some(part),
+        };
+        assert!(with_border(0.09).is_usual(true) && !with_border(0.11).is_usual(true) && !with_border(-0.11).is_usual(true));
+        assert!(with_border(0.2).likely_causes(true, 1).contains("20 % of its total"));
         assert!(of(f64::NAN, None, None).is_no_result(true) && !of(140.0, None, None).is_no_result(false));
     }
 }

@@ -16,7 +16,7 @@ use super::noise::Noise;
 use crate::data::{Direction, Sweep, SweepKind, Volume};
 use crate::fft::{Complex, Number};
 use crate::operator::OperatorError;
-use crate::recon::explained::{OddProjection, is_negative};
+use crate::recon::explained::is_negative;
 use crate::recon::reference::reference_spectrum_at;
 use crate::recon::{Explained, ReconError};
 use crate::scanner::epri::{Order, Queue};
@@ -85,7 +85,6 @@ pub(super) fn explained(
     });
     let sums = sums.collect::<Result<Vec<Sums>, ReconError>>()?;
     let is_negative = is_negative(image.as_slice().iter().map(|value| f64::from(*value)));
-    let compared: Vec<(usize, f64, f64)> = chosen.iter().zip(&sums).map(|(index, of)| (*index, of.residual, of.energy)).collect();
     let Sums { residual, energy, noise: of_noise } = sums.iter().fold(Sums::default(), |sum, of| Sums {
         residual: sum.residual + of.residual,
         energy: sum.energy + of.energy,
@@ -97,7 +96,8 @@ pub(super) fn explained(
         noise: noise.map(|_| of_noise),
         standard_error: standard_error(&sums, num, residual / energy),
         is_negative,
-        odd: OddProjection::of(&compared),
+        odd: None,
+        border: None,
     }))
 }
 

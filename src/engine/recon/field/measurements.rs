@@ -8,6 +8,7 @@ use crate::data::{Direction, Projection, ReferenceSpectrum, Sweep, SweepKind};
 use crate::fft::Complex;
 use crate::recon::fbp::{Baseline, BaselineFit};
 use crate::recon::reference::reference_spectrum_at;
+use crate::statistics::median;
 
 /// Smallest gradient, of the largest one, whose projections are used.
 const MIN_GRADIENT: f64 = 0.5;
@@ -17,6 +18,9 @@ const MAX_PROJECTIONS: usize = 500;
 
 /// Sizes of gradients that differ by less are one.
 const SAME_GRADIENT: f64 = 1e-3;
+
+/// Part of the projections with one size of the gradient, from which on others are left out.
+const MOST: f64 = 0.8;
 
 /// Projections along unit vectors, at times −½ … ½.
 pub(super) struct Measurements<'a> {
@@ -41,6 +45,15 @@ pub(super) struct Frequency {
     pub weights: Vec<f64>,
 }
 
+/// Returns projections without the few whose gradients have another size than the others: such a size is rather a mistake of the file.
+fn without_odd_sizes(used: Vec<(usize, &Projection)>) -> Vec<(usize, &Projection)> {
+    let size = median(used.iter().map(|(_, projection)| projection.gradient()).collect()).unwrap_or(1.0);
+    let is_usual = |(_, projection): &(usize, &Projection)| (projection.gradient() - size).abs() < SAME_GRADIENT;
+    let num_usual = used.iter().filter(|of| is_usual(of)).count();
+    let are_few_odd = num_usual as f64 >= MOST * used.len() as f64;
+    used.into_iter().filter(|of| !are_few_odd || is_usual(of)).collect()
+}
+
 impl<'a> Measurements<'a> {
     /// Returns the continuous-wave projections with a reference spectrum; `None` of others.
     pub fn of(sweep: &'a Sweep) -> Option<Self> {
@@ -53,6 +66,7 @@ impl<'a> Measurements<'a> {
                 && projection.values.iter().all(|value| value.is_finite())
         };
         let used: Vec<(usize, &Projection)> = sweep.projections.iter().enumerate().filter(is_used).collect();
+        let used = without_odd_sizes(used);
         let baseline = BaselineFit::new(Baseline::Line, sweep.num_points);
         let row = |(_, projection): &(usize, &Projection)| {
             let mut row: Vec<f64> = projection.values.iter().map(|value| f64::from(*value)).collect();

@@ -50,7 +50,7 @@ impl FieldFit {
         let gain = self.gain.exceeds(MAX_GAIN).then(|| {
             let percent = WithError { value: 100.0 * self.gain.value, standard_error: 100.0 * self.gain.standard_error };
             format!(
-                "The signal changes by {} % from the first to the last projection, as by a drift of the gain or the tuning, or a probe that decays: \
+                "The signal changes by {} % of its mean from the first to the last projection, as by a drift of the gain or the tuning, or a probe that decays: \
                  values in the image are wrong. Measure again, or with directions in random order",
                 percent.text()
             )

@@ -53,7 +53,7 @@ const PART_OF_DATA: f64 = 0.1;
 const DEFAULT_STRENGTH: f64 = 1.0;
 
 /// Least λ′ that is found, of the largest |A*s|: with less of it the level of the image is hardly determined.
-const MIN_STRENGTH: f64 = 2e-5;
+const MIN_STRENGTH: f64 = 1e-4;
 
 /// λ that was found by the noise of some projections of the first acquisition.
 #[derive(Clone, Copy)]
@@ -548,7 +548,13 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         let images = self.images()?;
         let images: Vec<Vec<f64>> = images.iter().map(|image| image.iter().map(|value| f64::from(*value)).collect()).collect();
         let first = self.first();
-        explained(&images, acquisitions(&first, &self.radicals, &self.experiments), &self.grid, &self.settings)
+        explained(
+            &images,
+            acquisitions(&first, &self.radicals, &self.experiments),
+            &self.grid,
+            &self.settings,
+            self.mask.is_some(),
+        )
     }
 
     fn set_rois(&mut self, masks: &[RoiMask]) -> Result<(), ReconError> {

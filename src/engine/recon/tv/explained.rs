@@ -5,7 +5,7 @@ use super::known::Model;
 use super::settings::TvSettings;
 use crate::data::{Radical, Sweep};
 use crate::geometry::Grid;
-use crate::recon::explained::{OddProjection, is_negative};
+use crate::recon::explained::{Compared, OddProjection, is_negative};
 use crate::recon::fbp::{Baseline, BaselineFit, Noise};
 use crate::recon::{Explained, ReconError};
 
@@ -19,10 +19,14 @@ pub(super) fn explained<'a>(
     acquisitions: impl IntoIterator<Item = (&'a Sweep, &'a [Radical])>,
     grid: &Grid,
     settings: &TvSettings,
+    has_mask: bool,
 ) -> Result<Option<Explained>, ReconError> {
+    // A mask sets the level, pulses contain it, and spectra have none.
+    let mut has_border = !has_mask && settings.spectrum.is_none();
     let (mut of_residual, mut of_data, mut of_noise) = (0.0, 0.0, Some(0.0));
     let mut odd = None;
     for (sweep, radicals) in acquisitions {
+        has_border &= sweep.is_continuous_wave();
         let projected = Model::new(sweep, radicals, grid, settings)?.project(images);
         let baseline = if sweep.is_continuous_wave() { Baseline::Line } else { Baseline::None };
         let baseline = BaselineFit::new(baseline, sweep.num_points);
@@ -34,10 +38,11 @@ pub(super) fn explained<'a>(
         for (index, projection) in sweep.projections.iter().enumerate() {
             let of_model = &projected[index * sweep.num_points..][..sweep.num_points];
             let measured: Vec<f64> = projection.values.iter().map(|value| f64::from(*value)).collect();
-            compared.push((index, energy(measured.iter().zip(of_model).map(|(s, p)| p - s).collect()), energy(measured)));
+            let residual = energy(measured.iter().zip(of_model).map(|(s, p)| p - s).collect());
+            compared.push(Compared { direction: projection.direction, residual, energy: energy(measured) });
         }
-        of_residual += compared.iter().map(|(_, residual, _)| residual).sum::<f64>();
-        of_data += compared.iter().map(|(_, _, energy)| energy).sum::<f64>();
+        of_residual += compared.iter().map(|of| of.residual).sum::<f64>();
+        of_data += compared.iter().map(|of| of.energy).sum::<f64>();
         odd = odd.or(OddProjection::of(&compared));
         let num_samples = (sweep.num_complete() * sweep.num_points) as f64;
         of_noise = of_noise.zip(Noise::of(sweep)).map(|(sum, noise)| sum + num_samples * noise.variance());
@@ -49,6 +54,22 @@ pub(super) fn explained<'a>(
         standard_error: None,
         is_negative: is_negative(images.iter().flatten().copied()),
         odd,
+        border: if has_border { border(images, grid) } else { None },
     };
     Ok((of_data > 0.0).then_some(signal))
+}
+
+/// Returns the mean value at the border of an image times its number of voxels, over its total; of several images the largest such part.
+fn border(images: &[Vec<f64>], grid: &Grid) -> Option<f64> {
+    let [nx, ny, nz] = grid.size;
+    let is_at_border = |index: usize| {
+        let place = [index % nx, index / nx % ny, index / (nx * ny)];
+        (0..3).any(|axis| grid.size[axis] > 1 && (place[axis] == 0 || place[axis] + 1 == grid.size[axis]))
+    };
+    let at_border: Vec<usize> = (0..nx * ny * nz).filter(|index| is_at_border(*index)).collect();
+    let part = |image: &Vec<f64>| {
+        let mean = at_border.iter().map(|index| image[*index]).sum::<f64>() / at_border.len() as f64;
+        mean * image.len() as f64 / image.iter().sum::<f64>()
+    };
+    images.iter().map(part).filter(|part| part.is_finite()).max_by(|a, b| a.abs().total_cmp(&b.abs()))
 }
