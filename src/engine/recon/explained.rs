@@ -62,8 +62,11 @@ pub struct OddProjection {
     pub times: f64,
 }
 
-/// Residual of an odd projection over the median of all, and over those of the next directions.
+/// Residual of an odd projection over the median of all.
 const ODD_TIMES: f64 = 10.0;
+
+/// The same over those of the next directions.
+const ODD_NEXT: f64 = 3.0;
 
 /// Residual of an odd projection over its energy, over the median of these.
 const ODD_PART: f64 = 5.0;
@@ -101,7 +104,7 @@ impl OddProjection {
             projections.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, of)| of).collect();
         next.sort_by(|a, b| cosine(b).total_cmp(&cosine(a)));
         let nearby = next.iter().take(NUM_NEXT).map(|of| of.residual).fold(0.0, f64::max);
-        let is_odd = odd.residual > ODD_TIMES * residual.max(nearby)
+        let is_odd = odd.residual > (ODD_TIMES * residual).max(ODD_NEXT * nearby)
             && odd.residual > ODD_ENERGY * mean
             && odd.residual > (ODD_PART * part).min(MOST_OF_ENERGY) * odd.energy;
         is_odd.then(|| Self { index, times: odd.residual / residual })
@@ -163,6 +166,14 @@ impl Explained {
         }
     }
 
+    /// Returns the same without regard to the border.
+    fn without_border(mut self) -> Self {
+        if let Explained::Signal { border, .. } = &mut self {
+            *border = None;
+        }
+        self
+    }
+
     /// Returns the standard error of the ratio, if not all projections were compared.
     pub fn standard_error(self) -> Option<f64> {
         match self {
@@ -206,13 +217,14 @@ impl Explained {
     pub fn likely_causes(self, is_penalised: bool, num_subsets: usize) -> Cow<'static, str> {
         if let Explained::Signal { odd: Some(OddProjection { index, times }), .. } = self {
             return format!(
-                "The residual of projection {index} (counted from 0) is {times:.0} times that of the others, and 10 times that of the next directions: look at it for a \
+                "The residual of projection {index} (counted from 0) is {times:.0} times that of the others, and far above that of the next directions: look at it for a \
                  spike, another gradient or gain, and leave it out"
             )
             .into();
         }
         if let Explained::Signal { is_negative: false, border: Some(part), .. } = self
             && part.abs() > MAX_BORDER
+            && self.without_border().is_usual(is_penalised)
         {
             return format!(
                 "Values at the border of the image are not 0; all over it, that would be {:.0} % of its total: the total is uncertain. Give a --mask about \
@@ -325,11 +337,11 @@ mod tests {
         };
         let odd = |last, energy, nearby| OddProjection::of(&projections(last, energy, nearby));
         assert_eq!(odd(31.0, 100.0, 2.0), Some(OddProjection { index: 3, times: 15.5 }));
-        assert_eq!([odd(19.0, 100.0, 2.0), odd(31.0, 400.0, 2.0), odd(31.0, 1e5, 2.0), odd(31.0, 100.0, 4.0)], [None; 4]);
+        assert_eq!([odd(19.0, 100.0, 2.0), odd(31.0, 400.0, 2.0), odd(31.0, 1e5, 2.0), odd(31.0, 100.0, 11.0)], [None; 4]);
         let with_border = |part| Explained::Signal {
             residual: 0.0,
             energy: 1.0,
-            noise: None,
+            noise: Some(0.0),
             standard_error: None,
             is_negative: false,
             odd: None,
