@@ -154,8 +154,10 @@ impl ReferenceSpectrum {
         };
         let above = lobe(&mut self.values[top + 1..].iter());
         let below = lobe(&mut self.values[..top].iter().rev());
-        let (_, distance) = if below.0 < above.0 { below } else { above };
-        distance as f64 * self.step_mt
+        // (The lobe of the next line may be deeper, and is farther away.)
+        let deep = 0.5 * above.0.min(below.0);
+        let near = [above, below].into_iter().filter(|(lowest, _)| *lowest < 0.0 && *lowest <= deep);
+        near.map(|(_, distance)| distance).min().unwrap_or(0) as f64 * self.step_mt
     }
 }
 

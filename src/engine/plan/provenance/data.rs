@@ -11,7 +11,7 @@ use crate::plan::job::Job;
 use crate::text::counted;
 
 /// Data of an image.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DataRecord {
     /// The study's name.
     pub title: String,

@@ -7,11 +7,10 @@ mod linewidth;
 mod oximetry;
 mod radical;
 pub mod settings_table;
+mod times;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use self::algorithm::AlgorithmRecord;
@@ -20,6 +19,7 @@ pub use self::data::{CorrectionRecord, DataRecord, ExperimentRecord, FrameRecord
 pub use self::linewidth::LinewidthRecord;
 pub use self::oximetry::OximetryRecord;
 pub use self::radical::RadicalRecord;
+pub use self::times::{Start, Times};
 use crate::data::{
     BasisSettings, Counts, FieldAxis, MatrixMade, Notice, PetImage, PetValues, Psf, ResponseMatrix, TofBins, TubeSet, TubesMade,
     Unit, ValueScale, Volume,
@@ -280,39 +280,6 @@ pub struct DeviceRecord {
     pub threads: usize,
 }
 
-/// When something was made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Times {
-    /// Start in UTC, RFC 3339, whole seconds.
-    pub started: String,
-    /// Seconds that it took, pauses left out.
-    pub elapsed_secs: f64,
-}
-
-/// The moment at which something was begun, on the calendar and on the clock that only goes forward.
-#[derive(Clone, Copy, Debug)]
-pub struct Start {
-    date: Timestamp,
-    clock: Instant,
-}
-
-impl Start {
-    /// Returns this moment.
-    pub fn now() -> Self {
-        Self { date: Timestamp::now(), clock: Instant::now() }
-    }
-
-    /// Returns the start and the time since then.
-    pub fn times(self) -> Times {
-        self.times_of(self.clock.elapsed())
-    }
-
-    /// Returns the start with this duration.
-    pub fn times_of(self, elapsed: Duration) -> Times {
-        Times { started: format!("{:.0}", self.date), elapsed_secs: elapsed.as_secs_f64() }
-    }
-}
-
 impl Provenance {
     /// Returns a record of an image of this data; what does not concern every image is left out.
     pub fn new(made: ImageKind, data: DataRecord, image: ImageRecord, device: DeviceRecord, times: Times) -> Self {
@@ -349,16 +316,7 @@ impl Provenance {
     /// the file. A notice gives the reason if the existing record does not match.
     pub fn of_file(path: &Path, volume: &Volume) -> (Self, Option<Notice>) {
         let (title, file) = (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), Some(file_name(path)));
-        let data = DataRecord {
-            title,
-            file,
-            space: None,
-            reference: None,
-            phase: None,
-            field_shift: None,
-            experiments: Vec::new(),
-            frame: None,
-        };
+        let data = DataRecord { title, file, ..DataRecord::default() };
         let device = DeviceRecord { name: "unknown device".to_owned(), threads: 0 };
         let image = ImageRecord::new(&volume.grid, volume.unit);
         let bare = || Self::new(ImageKind::Elsewhere, data, image, device, Start::now().times()).of_image(volume);

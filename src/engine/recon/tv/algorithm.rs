@@ -274,11 +274,11 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let mut coupling = known.coupling(&mut self.backend, self.grid.size)?;
         let start = match &self.images.init {
             Some(init) if num_images == 1 => Arc::new(init.as_slice().to_vec()),
-            _ if self.settings.has_pyepri_iterates && self.settings.spectrum.is_none() => {
-                let of_radical = |values: &Vec<f64>| pyepri_start(values, &self.grid, self.settings.is_positive);
+            _ if self.settings.spectrum.is_some() => single(&known.of_data),
+            _ => {
+                let of_radical = |values: &Vec<f64>| start_image(values, &self.grid, self.settings.is_positive);
                 single(&known.of_data.iter().map(of_radical).collect::<Vec<_>>())
             }
-            _ => single(&known.of_data),
         };
         // (An image of zeros has no direction.)
         let seed = if start.iter().all(|value| *value == 0.0) { single(&known.of_data) } else { Arc::clone(&start) };
@@ -291,11 +291,14 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             Some(arrays) => Arrays { of_data, coupling, lipschitz, level, ..arrays },
             None => {
                 let len = num_images * self.grid.num_voxels();
-                let is_ready = self.settings.has_pyepri_iterates || (self.images.init.is_some() && num_images == 1);
-                let u = match self.settings.spectrum {
-                    Some(_) => self.backend.zeros(len)?,
-                    None if is_ready => self.backend.upload(Arc::clone(&start))?,
-                    None => self.start_image(&mut coupling, &of_data, task)?,
+                let u = match (self.settings.spectrum, &self.images.init) {
+                    (Some(_), _) => self.backend.zeros(len)?,
+                    (None, Some(_)) if num_images == 1 => self.backend.upload(start)?,
+                    _ => {
+                        let backprojected = self.backprojected(task);
+                        task.check().map_err(OperatorError::from)?;
+                        self.backend.upload(backprojected.map_or(start, Arc::new))?
+                    }
                 };
                 let mut extrapolated = self.backend.zeros(len)?;
                 self.backend.add_scaled(&mut extrapolated, 0, 1.0, &u, 0..len)?;
@@ -307,36 +310,24 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         Ok(())
     }
 
-    /// Returns the start image: of one image by filtered backprojection, else A*s times the factor with which it fits the data best.
-    fn start_image(
-        &mut self,
-        coupling: &mut B::Coupling,
-        of_data: &B::Array<Image>,
-        task: &Task,
-    ) -> Result<B::Array<Image>, ReconError> {
+    /// Returns one image of derivatives by filtered backprojection, from 0 on where asked for; `None` of others, of PyEPRI's iterates, and of
+    /// projections that filtered backprojection does not take.
+    fn backprojected(&self, task: &Task) -> Option<Vec<f32>> {
         let floor = if self.settings.is_positive { 0.0 } else { f32::NEG_INFINITY };
         let is_single = self.lattice.num_images == 1 && self.experiments.is_empty() && self.radicals.is_empty();
-        let filtered = if is_single { backprojected(&self.first(), &self.grid, task).ok() } else { None };
-        task.check().map_err(OperatorError::from)?;
-        if let Some(image) = filtered.filter(|image| image.iter().all(|value| value.is_finite())) {
-            return Ok(self.backend.upload(Arc::new(image.into_iter().map(|value| value.max(floor)).collect()))?);
+        if !is_single || !self.sweep.is_continuous_wave() || self.settings.has_pyepri_iterates {
+            return None;
         }
-        let values: Vec<f32> = self.backend.read(of_data, |values| values.iter().map(|value| value.max(floor)).collect())?;
-        let len = values.len();
-        let shape = self.backend.upload(Arc::new(values))?;
-        let mut image = self.backend.zeros(len)?;
-        self.backend.convolve(coupling, &shape, &mut image)?;
-        let energy = self.backend.dot(&shape, 0, &image, 0..len)?;
-        let scale = if energy > 0.0 { self.backend.dot(&shape, 0, of_data, 0..len)? / energy } else { 0.0 };
-        self.backend.fill(&mut image, 0.0)?;
-        self.backend.add_scaled(&mut image, 0, scale as f32, &shape, 0..len)?;
-        Ok(image)
+        let image = backprojected(&self.first(), &self.grid, task).ok()?;
+        let is_finite = image.iter().all(|value| value.is_finite());
+        is_finite.then(|| image.into_iter().map(|value| value.max(floor)).collect())
     }
 
     /// Returns true if the level of the images moves in separate steps: of derivatives, where it may have any sign.
     fn finds_level(&self) -> bool {
         let TvSettings { is_positive, spectrum, has_pyepri_iterates, .. } = self.settings;
-        self.sweep.is_continuous_wave() && !is_positive && spectrum.is_none() && !has_pyepri_iterates
+        let is_single = self.lattice.num_images == 1 && spectrum.is_none();
+        self.sweep.is_continuous_wave() && is_single && !is_positive && !has_pyepri_iterates
     }
 
     /// Largest eigenvalue of A*A by power iteration, to the tolerance of the run.
@@ -442,7 +433,7 @@ fn shown<'a, B: TotalVariationKernels>(
 }
 
 /// Returns A*s with the integral 1, as PyEPRI begins; 0 if A*s has hardly an integral, as of a few derivatives.
-fn pyepri_start(of_data: &[f64], grid: &Grid, is_positive: bool) -> Vec<f64> {
+fn start_image(of_data: &[f64], grid: &Grid, is_positive: bool) -> Vec<f64> {
     let [sum, sizes] = of_data.iter().fold([0.0; 2], |[sum, sizes], value| [sum + value, sizes + value.abs()]);
     let scale = if sum.abs() > MIN_INTEGRAL * sizes { 1.0 / (voxel_volume(grid) * sum) } else { 0.0 };
     of_data.iter().map(|value| if is_positive { (scale * value).max(0.0) } else { scale * value }).collect()

@@ -6,7 +6,8 @@
 //!
 //! c = Σ (A*s − A*A u) / Σ A*A 1
 //!
-//! over the voxels of the mask; of several radicals, each after the other.
+//! over the voxels of the mask. (Constants in the images of several radicals change the projections nearly alike: there the steps alone find the
+//! levels.)
 
 use super::kernels::TotalVariationKernels;
 use super::lattice::Lattice;

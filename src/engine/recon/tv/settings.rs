@@ -80,7 +80,7 @@ impl SpectrumSettings {
 /// Images that a run is given.
 #[derive(Clone, Debug, Default)]
 pub struct TvImages {
-    /// Start image; `None` = filtered backprojection, of several images A*s, scaled to fit the data best.
+    /// Start image; `None` = filtered backprojection of derivatives, else A*s.
     pub init: Option<Arc<Volume>>,
     /// Values outside its positive ones stay 0.
     pub mask: Option<Arc<Volume>>,
