@@ -9,6 +9,7 @@ use crate::measure::oximetry::{
     ChiSquare, FitsOnThreads, NoiseTrend, OxygenMaps, RateFitter, are_magnitudes, oxygen_maps, with_signs,
 };
 use crate::plan::{Provenance, PulseAcquisitions};
+use crate::recon::is_negative;
 use crate::task::Task;
 
 /// Figures of the checks.
@@ -60,16 +61,12 @@ impl Checks {
     }
 }
 
-/// Sum of the values of an image of the other sign, over the sum of their sizes.
-const NEGATIVE: f64 = -0.5;
-
 /// Prints that the image of the whole signal, after the longest delay or the shortest echo time, is negative: the mask is then of the background.
 pub fn print_negative(images: &[Volume], fitter: &RateFitter) {
     let sign = if fitter.rate() == RelaxationRate::R1 { 1.0 } else { -1.0 };
     let timed = images.iter().zip(fitter.times_us());
     let Some((image, time)) = timed.max_by(|(_, a), (_, b)| (sign * **a).total_cmp(&(sign * **b))) else { return };
-    let values = || image.as_slice().iter().map(|value| f64::from(*value)).filter(|value| value.is_finite());
-    if values().sum::<f64>() < NEGATIVE * values().map(f64::abs).sum::<f64>() {
+    if is_negative(image.as_slice().iter().map(|value| f64::from(*value)).filter(|value| value.is_finite())) {
         notices::print(&[Notice::warning(format!(
             "the image at {time} µs is negative: all images have the other sign, and the voxels of the map are not those of the object. Change the sign \
              of the images"

@@ -118,7 +118,7 @@ const MAX_BORDER: f64 = 0.1;
 const NEGATIVE: f64 = -0.5;
 
 /// Returns true if most of the signal of an image is negative.
-pub(super) fn is_negative(values: impl Iterator<Item = f64>) -> bool {
+pub fn is_negative(values: impl Iterator<Item = f64>) -> bool {
     let [sum, sizes] = values.fold([0.0; 2], |[sum, sizes], value| [sum + value, sizes + value.abs()]);
     sum < NEGATIVE * sizes
 }
@@ -157,13 +157,11 @@ impl Explained {
 
     /// Returns the same without regard to the sign of the image: those soon after an inversion are negative.
     #[must_use]
-    pub fn of_any_sign(self) -> Self {
-        match self {
-            Explained::Signal { residual, energy, noise, standard_error, odd, border, .. } => {
-                Explained::Signal { residual, energy, noise, standard_error, is_negative: false, odd, border }
-            }
-            counts => counts,
+    pub fn of_any_sign(mut self) -> Self {
+        if let Explained::Signal { is_negative, .. } = &mut self {
+            *is_negative = false;
         }
+        self
     }
 
     /// Returns the same without regard to the border.

@@ -44,7 +44,7 @@ pub use bootstrap::Bootstrap;
 pub use ct_attenuation::{CtCover, CtProblem, HounsfieldLines, PlacedCt};
 pub(crate) use em_kernels::check_places;
 pub use em_kernels::{DataResidual, EmKernels, MAX_RATIO, MIN_SENSITIVITY, PoissonTerms};
-pub use explained::Explained;
+pub use explained::{Explained, is_negative};
 pub use fbp::{
     Baseline, Fbp, FbpSettings, Filter, FilterSettings, GradientSizes, Noise, ProjectionFilter, check_sweep, cutoff_by_noise,
     equal_angles_for, image_noise, resampling_error, sampling_of,

@@ -132,16 +132,7 @@ impl DataRecord {
     pub fn new(title: &str, origin: &Origin) -> Self {
         let name = |path: &Option<_>| path.as_deref().map(file_name);
         let (file, reference) = (name(&origin.measured), name(&origin.reference));
-        Self {
-            title: title.to_owned(),
-            file,
-            space: None,
-            reference,
-            phase: None,
-            field_shift: None,
-            experiments: Vec::new(),
-            frame: None,
-        }
+        Self { title: title.to_owned(), file, reference, ..Self::default() }
     }
 
     /// Returns the record of a job's data.

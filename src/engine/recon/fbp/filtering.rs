@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use super::baseline::BaselineFit;
 use super::cutoff::{MIN_SPECTRUM, cutoff_by_noise};
 use super::resample::Measured;
-use super::thinning::Thinning;
+use super::thinning::{Thinning, interpolation_window};
 use super::{Baseline, Filter};
 use crate::data::{Projection, ReferenceSpectrum, Sweep, SweepKind, SweepSpace};
 use crate::fft::{Complex, Fft, Number};
@@ -196,16 +196,8 @@ impl ProjectionFilter {
         if omega == 0.0 {
             return f64::from(u8::from(!self.is_deconvolved));
         }
-        let half = 0.5 * omega;
-        let sinc = half.sin() / half;
-        let interpolation = match self.interpolation {
-            Interpolation::Nearest => sinc,
-            Interpolation::Linear => sinc.powi(2),
-            // Cubic B-splines through all samples.
-            Interpolation::Cubic => sinc.powi(4) * 3.0 / (2.0 + omega.cos()),
-        };
         let power = if self.form.space.is_slice() { 1 } else { 2 };
-        interpolation * self.form.response(omega) / omega.powi(power)
+        interpolation_window(self.interpolation, omega) * self.form.response(omega) / omega.powi(power)
     }
 
     /// Filters and weights projections of the sweep's length.

@@ -6,7 +6,7 @@
 //!
 //! A backprojection whose voxels are a few samples wide is several times faster so: [`planes`](crate::operator).
 
-use std::f64::consts::PI;
+use std::f64::consts::TAU;
 use std::sync::Arc;
 
 use crate::fft::{Complex, Fft, Number};
@@ -41,9 +41,8 @@ impl Thinning {
         let len = (sampling.num_points as f64 / factor).ceil() as usize;
         let ratio = sampling.num_points as f64 / len as f64;
         let num_frequencies = (0.5 * cutoff * sampling.num_points as f64 * (1.0 + 1e-12)).floor() as usize + 1;
-        let sinc = |half: f64| if half == 0.0 { 1.0 } else { half.sin() / half };
         let window = |k: usize| match interpolation {
-            Interpolation::Linear => sinc(PI * k as f64 / sampling.num_points as f64).powi(2),
+            Interpolation::Linear if k > 0 => interpolation_window(interpolation, TAU * k as f64 / sampling.num_points as f64),
             _ => 1.0,
         };
         Some(Self {
@@ -66,5 +65,17 @@ impl Thinning {
         self.inverse.process(buffer);
         out.iter_mut().zip(buffer.iter()).for_each(|(value, cell)| *value = cell.re);
         out[len] = buffer[0].re;
+    }
+}
+
+/// Returns the factor of an interpolation between samples at a frequency ω, above 0 to π.
+pub(super) fn interpolation_window(interpolation: Interpolation, omega: f64) -> f64 {
+    let half = 0.5 * omega;
+    let sinc = half.sin() / half;
+    match interpolation {
+        Interpolation::Nearest => sinc,
+        Interpolation::Linear => sinc.powi(2),
+        // Cubic B-splines through all samples.
+        Interpolation::Cubic => sinc.powi(4) * 3.0 / (2.0 + omega.cos()),
     }
 }

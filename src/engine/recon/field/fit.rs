@@ -3,7 +3,7 @@
 use super::angular::{Column, angular_functions, num_distinct, num_functions};
 use super::measurements::{Frequency, Measurements};
 use super::orthonormal::{NUM_FACTORS, Orthonormal, product};
-use super::small_matrix::{inverse, sandwich};
+use super::small_matrix::{inverse, least_squares, sandwich};
 use crate::data::{Direction, Sweep};
 use crate::fft::Complex;
 use crate::geometry::dot;
@@ -137,18 +137,9 @@ impl Measurements<'_> {
             let [x, y, z] = self.directions[index];
             [1.0, x, y, z]
         };
-        let (mut matrix, mut right) = ([[0.0; 4]; 4], [0.0; 4]);
-        for index in 0..self.len() {
-            let row = row(index);
-            for (i, cells) in matrix.iter_mut().enumerate() {
-                right[i] += row[i] * self.times[index];
-                cells.iter_mut().zip(&row).for_each(|(cell, other)| *cell += row[i] * other);
-            }
-        }
         // (A slice has nothing along its normal.)
-        (0..4).for_each(|i| matrix[i][i] += 1e-6 * self.len() as f64);
-        let Some(inverse) = inverse(&matrix) else { return false };
-        let fitted = inverse.map(|row| product(&row, &right));
+        let rows = (0..self.len()).map(|index| (row(index), 1.0, self.times[index]));
+        let Some(fitted) = least_squares(rows, 1e-6 * self.len() as f64) else { return false };
         let rest = (0..self.len()).map(|index| (self.times[index] - product(&row(index), &fitted)).powi(2)).sum::<f64>();
         let mean = self.times.iter().sum::<f64>() / self.len() as f64;
         rest > MIN_VARIANCE * self.times.iter().map(|time| (time - mean).powi(2)).sum::<f64>()
@@ -291,18 +282,12 @@ impl<'a> Fit<'a> {
     /// Returns the centroid of the object by the phase of its transform at the lowest frequency, samples.
     fn centroid(&self, solution: &Solution) -> Direction {
         let sign = solution.lowest.iter().map(|value| value.re).sum::<f64>().signum();
-        let (mut matrix, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
-        for (value, n) in solution.lowest.iter().zip(&self.measurements.directions) {
-            let (size, place) = (value.norm_sqr(), -(value * sign).arg() / self.frequencies[0].omega);
-            for (i, row) in matrix.iter_mut().enumerate() {
-                right[i] += size * n[i] * place;
-                row.iter_mut().zip(n).for_each(|(cell, other)| *cell += size * n[i] * other);
-            }
-        }
-        let trace: f64 = (0..3).map(|i| matrix[i][i]).sum();
+        let row =
+            |(value, n): (&Complex<f64>, &Direction)| (*n, value.norm_sqr(), -(value * sign).arg() / self.frequencies[0].omega);
+        let size: f64 = solution.lowest.iter().map(Complex::norm_sqr).sum();
         // (A slice has nothing along its normal.)
-        (0..3).for_each(|i| matrix[i][i] += 1e-6 * trace);
-        inverse(&matrix).map_or([0.0; 3], |inverse| inverse.map(|row| dot(row, right)))
+        let rows = solution.lowest.iter().zip(&self.measurements.directions).map(row);
+        least_squares(rows, 1e-6 * size).unwrap_or_default()
     }
 
     /// Fits from these parameters on, with the functions of a radius; `None` where the projections do not determine them.

@@ -1,5 +1,7 @@
 //! Positive definite matrices of a few rows.
 
+use nalgebra::{SMatrix, SVector};
+
 /// Smallest pivot of a matrix with a diagonal of 1 that still counts as positive.
 const MIN_PIVOT: f64 = 1e-9;
 
@@ -9,35 +11,31 @@ pub(super) fn inverse<const N: usize>(matrix: &[[f64; N]; N]) -> Option<[[f64; N
     if scale.iter().any(|size| !(*size > 0.0 && size.is_finite())) {
         return None;
     }
-    // The Cholesky factor of the matrix with a diagonal of 1, and its inverse.
-    let mut factor = [[0.0; N]; N];
-    for (i, row) in matrix.iter().enumerate() {
-        for (j, value) in row.iter().enumerate().take(i + 1) {
-            let rest = value / (scale[i] * scale[j]) - (0..j).map(|k| factor[i][k] * factor[j][k]).sum::<f64>();
-            if i == j && (rest.is_nan() || rest <= MIN_PIVOT) {
-                return None;
-            }
-            factor[i][j] = if i == j { rest.sqrt() } else { rest / factor[j][j] };
-        }
-    }
-    let mut columns = [[0.0; N]; N];
-    for (j, column) in columns.iter_mut().enumerate() {
-        for i in j..N {
-            let unit = f64::from(u8::from(i == j));
-            column[i] = (unit - (j..i).map(|k| factor[i][k] * column[k]).sum::<f64>()) / factor[i][i];
-        }
-    }
-    let product =
-        |i: usize, j: usize| columns[i].iter().zip(&columns[j]).map(|(a, b)| a * b).sum::<f64>() / (scale[i] * scale[j]);
-    Some(std::array::from_fn(|i| std::array::from_fn(|j| product(i, j))))
+    // The matrix with a diagonal of 1.
+    let unit = SMatrix::<f64, N, N>::from_fn(|i, j| matrix[i][j] / (scale[i] * scale[j]));
+    let factor = unit.cholesky()?;
+    let is_definite = factor.l_dirty().diagonal().iter().all(|root| root * root > MIN_PIVOT);
+    let inverse = factor.inverse();
+    is_definite.then(|| std::array::from_fn(|i| std::array::from_fn(|j| inverse[(i, j)] / (scale[i] * scale[j]))))
 }
 
 /// Returns A B A of symmetric matrices.
 pub(super) fn sandwich<const N: usize>(a: &[[f64; N]; N], b: &[[f64; N]; N]) -> [[f64; N]; N] {
-    let times = |x: &[[f64; N]; N], y: &[[f64; N]; N]| -> [[f64; N]; N] {
-        std::array::from_fn(|i| std::array::from_fn(|j| (0..N).map(|k| x[i][k] * y[k][j]).sum()))
-    };
-    times(&times(a, b), a)
+    let [a, b] = [a, b].map(|of| SMatrix::<f64, N, N>::from_fn(|i, j| of[i][j]));
+    let product = a * b * a;
+    std::array::from_fn(|i| std::array::from_fn(|j| product[(i, j)]))
+}
+
+/// Returns the parameters p with the least Σ w (value − row · p)² + ridge ‖p‖² of rows, weights w and values; `None` of too few rows.
+pub(super) fn least_squares<const N: usize>(rows: impl Iterator<Item = ([f64; N], f64, f64)>, ridge: f64) -> Option<[f64; N]> {
+    let (mut matrix, mut right) = (SMatrix::<f64, N, N>::identity() * ridge, SVector::<f64, N>::zeros());
+    for (row, weight, value) in rows {
+        let row = SVector::from(row);
+        matrix += row * row.transpose() * weight;
+        right += row * (weight * value);
+    }
+    let inverse = inverse(&std::array::from_fn(|i| std::array::from_fn(|j| matrix[(i, j)])))?;
+    Some(inverse.map(|row| row.iter().zip(&right).map(|(a, b)| a * b).sum()))
 }
 
 #[cfg(test)]

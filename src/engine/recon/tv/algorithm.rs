@@ -284,7 +284,10 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let seed = if start.iter().all(|value| *value == 0.0) { single(&known.of_data) } else { Arc::clone(&start) };
         let lipschitz = MARGIN * self.largest_eigenvalue(&mut coupling, seed, task)?;
         let level = match self.finds_level() {
-            true => Some(Level::new(&mut self.backend, &mut coupling, &self.lattice, self.mask.as_ref(), lipschitz)?),
+            true => {
+                let num_voxels = self.grid.num_voxels();
+                Some(Level::new(&mut self.backend, &mut coupling, num_voxels, self.mask.as_ref(), lipschitz)?)
+            }
             false => None,
         };
         let arrays = match self.arrays.take() {
@@ -366,7 +369,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         backend.dual_step(&arrays.coupling, &mut arrays.field, &arrays.extrapolated, mask, lattice, (sigma * strength) as f32)?;
         backend.convolve(&mut arrays.coupling, &arrays.u, &mut arrays.of_model)?;
         if let Some(level) = arrays.level.as_mut().filter(|_| is_due) {
-            let change = level.settle(backend, lattice, [&mut arrays.u, &mut arrays.of_model], &arrays.of_data)?;
+            let change = level.settle(backend, [&mut arrays.u, &mut arrays.of_model], &arrays.of_data)?;
             self.level_update = change / STEPS_TO_OBJECTIVE as f64;
         }
         let step = PrimalStep {
