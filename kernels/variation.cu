@@ -45,6 +45,8 @@ struct VariationShape {
 struct StepShape {
     float tau, lambda;
     unsigned is_positive;
+    // Of the extrapolated image, and weights of the new image in the mean and in the next point.
+    float extrapolation, weight, next_weight;
 };
 
 __device__ float2 sum(float2 a, float2 b)
@@ -434,11 +436,11 @@ extern "C" __global__ void dual_step(float *field, const float *extrapolated, co
 }
 
 // A step of the images u; for each block the sums of (u' - u)^2, u'^2, u model and u data.
-extern "C" __global__ void primal_step(float *u, float *extrapolated, const float *field, const float *model, const float *data,
-                                       const float *mask, double *partial, VariationShape all, StepShape step)
+extern "C" __global__ void primal_step(float *u, float *extrapolated, float *mean, float *point, const float *field,
+                                       const float *residual, const float *mask, double *partial, VariationShape all, StepShape step)
 {
     const unsigned num_voxels = all.nx * all.ny * all.nz;
-    double change = 0.0, norm = 0.0, with_model = 0.0, with_data = 0.0;
+    double change = 0.0, norm = 0.0;
     for (unsigned index = blockIdx.x * THREADS + threadIdx.x; index < num_voxels * all.num_images; index += gridDim.x * THREADS) {
         const unsigned image = index / num_voxels, voxel = index % num_voxels;
         const unsigned place[3] = {voxel % all.nx, voxel / all.nx % all.ny, voxel / (all.nx * all.ny)};
@@ -456,28 +458,25 @@ extern "C" __global__ void primal_step(float *u, float *extrapolated, const floa
                 divergence -= all.spectral_weight * along[-(int)num_voxels];
         }
         const float before = u[index];
-        float after = before + step.tau * (step.lambda * divergence - (model[index] - data[index]));
+        float after = before + step.tau * (step.lambda * divergence - residual[index]);
         if (all.has_mask)
             after *= mask[voxel];
         if (step.is_positive)
             after = fmaxf(after, 0.0f);
         u[index] = after;
-        extrapolated[index] = 2.0f * after - before;
-        const double moved = (double)(after - before);
+        extrapolated[index] = after + step.extrapolation * (after - before);
+        const float old = mean[index], next = old + step.weight * (after - old);
+        mean[index] = next;
+        point[index] = next + step.next_weight * (after - next);
+        const double moved = (double)(next - old);
         change += moved * moved;
-        norm += (double)after * (double)after;
-        with_model += (double)before * (double)model[index];
-        with_data += (double)before * (double)data[index];
+        norm += (double)next * (double)next;
     }
     change = block_sum(change);
     norm = block_sum(norm);
-    with_model = block_sum(with_model);
-    with_data = block_sum(with_data);
     if (threadIdx.x == 0) {
-        partial[4 * blockIdx.x] = change;
-        partial[4 * blockIdx.x + 1] = norm;
-        partial[4 * blockIdx.x + 2] = with_model;
-        partial[4 * blockIdx.x + 3] = with_data;
+        partial[2 * blockIdx.x] = change;
+        partial[2 * blockIdx.x + 1] = norm;
     }
 }
 

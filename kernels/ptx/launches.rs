@@ -668,7 +668,7 @@ pub mod tubes_montecarlo {
     }
 }
 
-// source: variation.cu, sha256 bdefcbd8e90373bd6eb174ed07e8dd58bf03076630bebe3a574c1da61d95d6c7
+// source: variation.cu, sha256 36bc00d178b3112e975e80bec5f7ed806cc8b2c19b41335e5abdd87e4f1daf04
 pub mod variation {
     use super::*;
 
@@ -687,8 +687,8 @@ pub mod variation {
         nx: u32 = 0, ny: u32 = 4, nz: u32 = 8, num_axes: u32 = 12, num_images: u32 = 16, has_mask: u32 = 20,
         weights: [f32; 3] = 24, spectral_weight: f32 = 36
     }
-    shared! { StepShape = 12;
-        tau: f32 = 0, lambda: f32 = 4, is_positive: u32 = 8
+    shared! { StepShape = 24;
+        tau: f32 = 0, lambda: f32 = 4, is_positive: u32 = 8, extrapolation: f32 = 12, weight: f32 = 16, next_weight: f32 = 20
     }
     kernels! { load = "variation.ptx";
         rows_to_spectra: RowsToSpectraKernel, spectra_to_rows: SpectraToRowsKernel, samples_to_spectra: SamplesToSpectraKernel,
@@ -725,9 +725,10 @@ pub mod variation {
         all: &VariationShape = held, scale: f32 = value
     }
     kernel! { PrimalStepKernel;
-        u: &mut impl Writable<f32> = pushed, extrapolated: &mut impl Writable<f32> = pushed, field: &impl Readable<f32> = pushed,
-        model: &impl Readable<f32> = pushed, data: &impl Readable<f32> = pushed, mask: &impl Readable<f32> = pushed,
-        partial: &mut impl Writable<f64> = pushed, all: &VariationShape = held, step: &StepShape = held
+        u: &mut impl Writable<f32> = pushed, extrapolated: &mut impl Writable<f32> = pushed,
+        mean: &mut impl Writable<f32> = pushed, point: &mut impl Writable<f32> = pushed, field: &impl Readable<f32> = pushed,
+        residual: &impl Readable<f32> = pushed, mask: &impl Readable<f32> = pushed, partial: &mut impl Writable<f64> = pushed,
+        all: &VariationShape = held, step: &StepShape = held
     }
     kernel! { TotalVariationKernel;
         images: &impl Readable<f32> = pushed, mask: &impl Readable<f32> = pushed, partial: &mut impl Writable<f64> = pushed,

@@ -21,6 +21,10 @@ struct Variation {
     is_positive: u32,
     // Weight of the differences from an image to the next; 0 = none.
     spectral_weight: f32,
+    // Of the extrapolated image, and weights of the new image in the mean and in the next point.
+    extrapolation: f32,
+    weight: f32,
+    next_weight: f32,
 }
 
 const THREADS: u32 = 256u;
@@ -35,8 +39,9 @@ const VALUES: u32 = 16u;
 @group(0) @binding(3) var<storage, read> mask: array<f32>;
 @group(0) @binding(4) var<storage, read_write> u: array<f32>;
 @group(0) @binding(5) var<storage, read_write> extrapolated: array<f32>;
-@group(0) @binding(6) var<storage, read> model: array<f32>;
-@group(0) @binding(7) var<storage, read> data: array<f32>;
+@group(0) @binding(6) var<storage, read_write> mean: array<f32>;
+@group(0) @binding(7) var<storage, read_write> next_point: array<f32>;
+@group(0) @binding(8) var<storage, read> residual: array<f32>;
 
 var<workgroup> shared_sums: array<vec4f, THREADS>;
 
@@ -160,7 +165,7 @@ fn group_sums(thread: u32, sums: vec4f) -> vec4f {
     return shared_sums[0];
 }
 
-// A step of the images u; for each group the sums of (u' - u)^2, u'^2, u model and u data.
+// A step of the images u and of their mean m; for each group the sums of (m' - m)^2 and m'^2.
 @compute @workgroup_size(THREADS)
 fn primal_step(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u) {
     let number = group.x + group.y * groups.x;
@@ -174,7 +179,7 @@ fn primal_step(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_
         }
         let voxel = i % num;
         let before = u[i];
-        var after = before + shape.tau * (shape.lambda * divergence(i / num, voxel) - (model[i] - data[i]));
+        var after = before + shape.tau * (shape.lambda * divergence(i / num, voxel) - residual[i]);
         if shape.has_mask == 1u {
             after *= mask[voxel];
         }
@@ -182,15 +187,18 @@ fn primal_step(@builtin(local_invocation_index) thread: u32, @builtin(workgroup_
             after = max(after, 0.0);
         }
         u[i] = after;
-        extrapolated[i] = 2.0 * after - before;
-        let change = after - before;
-        sums += vec4f(change * change, after * after, before * model[i], before * data[i]);
+        extrapolated[i] = after + shape.extrapolation * (after - before);
+        let old = mean[i];
+        let next = old + shape.weight * (after - old);
+        mean[i] = next;
+        next_point[i] = next + shape.next_weight * (after - next);
+        let change = next - old;
+        sums += vec4f(change * change, next * next, 0.0, 0.0);
     }
     sums = group_sums(thread, sums);
     if thread == 0u && number * VALUES * THREADS < len {
-        for (var k = 0u; k < 4u; k++) {
-            partial[4u * number + k] = sums[k];
-        }
+        partial[2u * number] = sums.x;
+        partial[2u * number + 1u] = sums.y;
     }
 }
 

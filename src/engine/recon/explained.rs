@@ -44,7 +44,8 @@ pub enum Explained {
         noise: Option<f64>,
         /// Standard error of the ratio, if not all projections were compared.
         standard_error: Option<f64>,
-        /// True if the image is negative: then it explains as much as with the other sign of the reference spectrum.
+        /// True if the image of derivatives is negative: then it explains as much as with the other sign of the reference spectrum. (Of pulses, an
+        /// inversion makes it negative.)
         is_negative: bool,
         /// A projection that is explained far less than the others.
         odd: Option<OddProjection>,

@@ -96,36 +96,42 @@ impl TotalVariationKernels for CudaBackend {
     fn primal_step(
         &mut self,
         coupling: &CudaCoupling,
-        [images, extrapolated]: [&mut CudaArray<Image>; 2],
+        [images, extrapolated, mean, point]: [&mut CudaArray<Image>; 4],
         field: &CudaArray<Image>,
-        [of_model, of_data]: [&CudaArray<Image>; 2],
+        residual: &CudaArray<Image>,
         mask: Option<&CudaArray<Image>>,
         step: PrimalStep,
     ) -> Result<PrimalSums, BackendError> {
         let lattice = &step.lattice;
         let len = lattice.num_images * lattice.num_voxels();
-        [&*images, &*extrapolated, of_model, of_data].into_iter().try_for_each(|array| array.expect_len(len))?;
+        [&*images, &*extrapolated, &*mean, &*point, residual].into_iter().try_for_each(|array| array.expect_len(len))?;
         field.expect_len(lattice.field_len())?;
         let shape = shape_of(lattice, mask);
-        let mask = &mask.unwrap_or(of_data).0;
-        let numbers = StepShape { tau: step.tau, lambda: step.lambda, is_positive: u32::from(step.is_positive) };
+        let mask = &mask.unwrap_or(residual).0;
+        let numbers = StepShape {
+            tau: step.tau,
+            lambda: step.lambda,
+            is_positive: u32::from(step.is_positive),
+            extrapolation: step.extrapolation,
+            weight: step.weights[0],
+            next_weight: step.weights[1],
+        };
         coupling.kernels.primal_step.launch(
             &self.stream,
             REDUCTION,
             &mut images.0,
             &mut extrapolated.0,
+            &mut mean.0,
+            &mut point.0,
             &field.0,
-            &of_model.0,
-            &of_data.0,
+            &residual.0,
             mask,
             &mut self.partial,
             &shape,
             &numbers,
         )?;
-        let sum = |sums: PrimalSums, [change, norm, with_model, with_data]: [f64; 4]| {
-            sums + PrimalSums { change, norm, with_model, with_data }
-        };
-        Ok(self.partial::<4>()?.into_iter().fold(PrimalSums::default(), sum))
+        let sum = |sums: PrimalSums, [change, norm]: [f64; 2]| sums + PrimalSums { change, norm };
+        Ok(self.partial::<2>()?.into_iter().fold(PrimalSums::default(), sum))
     }
 
     fn total_variation(

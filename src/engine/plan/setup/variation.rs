@@ -147,7 +147,7 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
     of_start.or(of_mask).map_or(Ok(()), |problem| Err(problem.into()))
 }
 
-/// Returns the memory of a run: four images, the field of vectors, volumes on their way to the screen, the convolution with its half
+/// Returns the memory of a run: six images, the field of vectors, volumes on their way to the screen, the convolution with its half
 /// spectrum, and once the transform that makes its kernel.
 fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNeeds, SetupError> {
     let free = platform.free_memory();
@@ -158,7 +158,7 @@ fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNee
         return spectral_needs(platform, &settings.grid, spectrum);
     }
     let num_radicals = settings.radicals.len().max(1);
-    let images = ((4 + num_axes) * num_radicals as u64 + NUM_FRAMES) * settings.grid.num_voxels() as u64;
+    let images = ((6 + num_axes) * num_radicals as u64 + NUM_FRAMES) * settings.grid.num_voxels() as u64;
     let of_convolution = platform.convolution_bytes(size, num_radicals);
     let kernel: u64 = kernel_size(size).iter().map(|&n| n as u64).product();
     let once = NonuniformTransform::bytes(kernel_size(size)) + 8 * kernel;
@@ -176,8 +176,8 @@ fn spectral_needs(platform: &dyn Platform, grid: &Grid, spectrum: SpectrumSettin
     let once = backprojection.max(NonuniformTransform::bytes(kernel_size(grid.size)) + 16 * kernel);
     let of_data = 8 * num_samples * num_voxels;
     let of_convolutions = 2 * platform.spectral_convolution_bytes(grid.size, spectrum.num_samples);
-    // (u, its extrapolation, A*A u and A*s; while projections arrive, two of the power iteration and the next A*s.)
-    let of_arrays = 4 * ((4 + 3 + num_components) * num_samples + NUM_FRAMES) * num_voxels;
+    // (u, its extrapolation, the mean, the point, the residual and A*s; while projections arrive, two of the power iteration and the next A*s.)
+    let of_arrays = 4 * ((6 + 3 + num_components) * num_samples + NUM_FRAMES) * num_voxels;
     let on_computer = once + of_data;
     let free = platform.free_memory();
     if free.gpu.is_none() {

@@ -84,7 +84,7 @@ pub(super) fn explained(
         Ok::<Sums, ReconError>(sums)
     });
     let sums = sums.collect::<Result<Vec<Sums>, ReconError>>()?;
-    let is_negative = is_negative(image.as_slice().iter().map(|value| f64::from(*value)));
+    let is_negative = sweep.is_continuous_wave() && is_negative(image.as_slice().iter().map(|value| f64::from(*value)));
     let Sums { residual, energy, noise: of_noise } = sums.iter().fold(Sums::default(), |sum, of| Sums {
         residual: sum.residual + of.residual,
         energy: sum.energy + of.energy,

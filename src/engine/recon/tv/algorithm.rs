@@ -1,21 +1,16 @@
-//! The steps, by Condat (J. Optim. Theory Appl. 158:460, 2013) and Vũ, in the form of Chambolle and Pock (Math. Program. 159:253,
-//! 2016), with PyEPRI's step sizes, so that iterates compare:
+//! Total variation: minimises ½‖A u − s‖² + λ′ Σ|∇u| by the steps of [`Arrays`].
 //!
-//! p ← Π(p + σλ′∇ū), u′ = u + τ(λ′ div p − (A*A u − A*s)), ū = 2u′ − u; τ = ½/L, σ = L/(λ′L∇)², with L 1.05 times the largest
-//! eigenvalue of A*A by power iteration, and L∇² = 4 for each axis.
-//!
-//! A*A is a convolution, so that a step needs transforms of twice the image's size and nothing of the projections. Now and then the images of
-//! derivatives move along a constant ([`Level`]), unless the iterates shall be PyEPRI's.
+//! A*A is a convolution, so that a step needs transforms of twice the image's size and nothing of the projections.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::arrays::{Advance, Arrays, Problem};
 use super::experiments::{check_experiments, named};
 use super::explained::explained;
-use super::kernels::{PrimalStep, PrimalSums, TotalVariationKernels};
+use super::kernels::TotalVariationKernels;
 use super::known::{Known, Model};
 use super::lattice::{Lattice, voxel_volume, weights};
-use super::level::Level;
 use super::settings::{TvImages, TvSettings};
 use super::start::backprojected;
 use super::strength::{strength_by_noise, strength_scale};
@@ -31,14 +26,8 @@ use crate::recon::{
 };
 use crate::task::Task;
 
-/// Part that L is above the eigenvalue of the power iteration, which comes from below.
-const MARGIN: f64 = 1.05;
-
 /// Smallest integral of A*s that it is scaled by, of the integral of |A*s|.
 const MIN_INTEGRAL: f64 = 0.01;
-
-/// Most steps of the power iteration.
-const MAX_POWERS: usize = 1000;
 
 /// Steps from one computation of the objective to the next.
 const STEPS_TO_OBJECTIVE: usize = 10;
@@ -53,26 +42,13 @@ const PART_OF_DATA: f64 = 0.1;
 const DEFAULT_STRENGTH: f64 = 1.0;
 
 /// Least λ′ that is found, of the largest |A*s|: with less of it the level of the image is hardly determined.
-const MIN_STRENGTH: f64 = 1e-4;
+const MIN_STRENGTH: f64 = 1e-6;
 
 /// λ that was found by the noise of some projections of the first acquisition.
 #[derive(Clone, Copy)]
 struct FoundStrength {
     strength: f64,
     num_projections: usize,
-}
-
-/// Arrays of a run.
-struct Arrays<B: TotalVariationKernels> {
-    u: B::Array<Image>,
-    extrapolated: B::Array<Image>,
-    field: B::Array<Image>,
-    of_model: B::Array<Image>,
-    of_data: B::Array<Image>,
-    coupling: B::Coupling,
-    /// L.
-    lipschitz: f64,
-    level: Option<Level<B>>,
 }
 
 /// Total variation on any back end. An iteration is a step.
@@ -102,7 +78,7 @@ pub struct TotalVariation<B: TotalVariationKernels> {
     iteration: usize,
     /// Iteration before which projections were taken last.
     taken_at: usize,
-    /// ‖u′ − u‖/‖u′‖ of the last step, or the relative change of the total if that is larger.
+    /// Relative change of the image by the last step, or the relative change of the total if that is larger.
     update: f64,
     /// Relative change of the total by a step, the mean over those from one move of the level to the next.
     level_update: f64,
@@ -268,57 +244,47 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
 
     /// Makes or renews the arrays that depend on the projections. The image stays.
     fn renew_arrays(&mut self, known: &Known, task: &Task) -> Result<(), ReconError> {
-        let num_images = self.lattice.num_images;
-        let single = |values: &[Vec<f64>]| Arc::new(values.iter().flatten().map(|value| *value as f32).collect::<Vec<f32>>());
-        let of_data = self.backend.upload(single(&known.of_data))?;
-        let mut coupling = known.coupling(&mut self.backend, self.grid.size)?;
-        let start = match &self.images.init {
-            Some(init) if num_images == 1 => Arc::new(init.as_slice().to_vec()),
-            _ if self.settings.spectrum.is_some() => single(&known.of_data),
-            _ => {
-                let of_radical = |values: &Vec<f64>| start_image(values, &self.grid, self.settings.is_positive);
-                single(&known.of_data.iter().map(of_radical).collect::<Vec<_>>())
-            }
-        };
-        // (An image of zeros has no direction.)
-        let seed = if start.iter().all(|value| *value == 0.0) { single(&known.of_data) } else { Arc::clone(&start) };
-        let lipschitz = MARGIN * self.largest_eigenvalue(&mut coupling, seed, task)?;
-        let level = match self.finds_level() {
-            true => {
-                let num_voxels = self.grid.num_voxels();
-                Some(Level::new(&mut self.backend, &mut coupling, num_voxels, self.mask.as_ref(), lipschitz)?)
-            }
-            false => None,
-        };
-        let arrays = match self.arrays.take() {
-            Some(arrays) => Arrays { of_data, coupling, lipschitz, level, ..arrays },
+        let mean = match self.arrays.take() {
+            Some(arrays) => arrays.mean,
             None => {
-                let len = num_images * self.grid.num_voxels();
-                let u = match (self.settings.spectrum, &self.images.init) {
-                    (Some(_), _) => self.backend.zeros(len)?,
-                    (None, Some(_)) if num_images == 1 => self.backend.upload(start)?,
-                    _ => {
-                        let backprojected = self.backprojected(task);
-                        task.check().map_err(OperatorError::from)?;
-                        self.backend.upload(backprojected.map_or(start, Arc::new))?
-                    }
-                };
-                let mut extrapolated = self.backend.zeros(len)?;
-                self.backend.add_scaled(&mut extrapolated, 0, 1.0, &u, 0..len)?;
-                let field = self.backend.zeros(self.lattice.field_len())?;
-                Arrays { u, extrapolated, field, of_model: self.backend.zeros(len)?, of_data, coupling, lipschitz, level }
+                let start = self.start(known, task);
+                task.check().map_err(OperatorError::from)?;
+                self.backend.upload(start)?
             }
         };
-        self.arrays = Some(arrays);
+        let coupling = known.coupling(&mut self.backend, self.grid.size)?;
+        let of_data = self.backend.upload(single(&known.of_data))?;
+        let problem = Problem {
+            lattice: self.lattice,
+            mask: self.mask.as_ref(),
+            settings: &self.settings,
+            finds_level: self.finds_level(),
+        };
+        self.arrays = Some(Arrays::new(&mut self.backend, &problem, coupling, of_data, mean, task)?);
         Ok(())
     }
 
-    /// Returns one image of derivatives by filtered backprojection, from 0 on where asked for; `None` of others, of PyEPRI's iterates, and of
-    /// projections that filtered backprojection does not take.
+    /// Returns the images that the first step begins with.
+    fn start(&self, known: &Known, task: &Task) -> Arc<Vec<f32>> {
+        match (self.settings.spectrum, &self.images.init) {
+            (Some(_), _) => Arc::new(vec![0.0; self.lattice.num_images * self.grid.num_voxels()]),
+            (None, Some(init)) if self.lattice.num_images == 1 => Arc::new(init.as_slice().to_vec()),
+            _ => self.backprojected(task).map_or_else(
+                || {
+                    let of_radical = |values: &Vec<f64>| start_image(values, &self.grid, self.settings.is_positive);
+                    single(&known.of_data.iter().map(of_radical).collect::<Vec<_>>())
+                },
+                Arc::new,
+            ),
+        }
+    }
+
+    /// Returns one image by filtered backprojection, from 0 on where asked for; `None` of several, of PyEPRI's iterates, and of projections that
+    /// filtered backprojection does not take.
     fn backprojected(&self, task: &Task) -> Option<Vec<f32>> {
         let floor = if self.settings.is_positive { 0.0 } else { f32::NEG_INFINITY };
         let is_single = self.lattice.num_images == 1 && self.experiments.is_empty() && self.radicals.is_empty();
-        if !is_single || !self.sweep.is_continuous_wave() || self.settings.has_pyepri_iterates {
+        if !is_single || self.settings.has_pyepri_iterates {
             return None;
         }
         let image = backprojected(&self.first(), &self.grid, task).ok()?;
@@ -331,56 +297,6 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         let TvSettings { is_positive, spectrum, has_pyepri_iterates, .. } = self.settings;
         let is_single = self.lattice.num_images == 1 && spectrum.is_none();
         self.sweep.is_continuous_wave() && is_single && !is_positive && !has_pyepri_iterates
-    }
-
-    /// Largest eigenvalue of A*A by power iteration, to the tolerance of the run.
-    fn largest_eigenvalue(&mut self, coupling: &mut B::Coupling, start: Arc<Vec<f32>>, task: &Task) -> Result<f64, ReconError> {
-        let len = start.len();
-        let backend = &mut self.backend;
-        let (mut x, mut y) = (backend.upload::<Image>(start)?, backend.zeros::<Image>(len)?);
-        let mut norm = backend.dot(&x, 0, &x, 0..len)?.sqrt();
-        let mut before = f64::INFINITY;
-        for _ in 1..MAX_POWERS {
-            if (norm - before).abs() <= norm * self.settings.tolerance {
-                break;
-            }
-            task.check().map_err(OperatorError::from)?;
-            backend.convolve(coupling, &x, &mut y)?;
-            before = norm;
-            norm = backend.dot(&y, 0, &y, 0..len)?.sqrt();
-            if !(norm > 0.0 && norm.is_finite()) {
-                return Err(DataProblem::NoSignal.into());
-            }
-            backend.fill(&mut x, 0.0)?;
-            backend.add_scaled(&mut x, 0, (1.0 / norm) as f32, &y, 0..len)?;
-        }
-        backend.convolve(coupling, &x, &mut y)?;
-        Ok((backend.dot(&y, 0, &y, 0..len)? / backend.dot(&x, 0, &x, 0..len)?).sqrt())
-    }
-
-    /// One step with the arrays; its sums, and Σ|∇u| before it where the objective is due.
-    fn advance(&mut self, arrays: &mut Arrays<B>, strength: f64) -> Result<(PrimalSums, Option<f64>), BackendError> {
-        let (backend, lattice, mask) = (&mut self.backend, &self.lattice, self.mask.as_ref());
-        let is_due = (self.iteration + 1).is_multiple_of(STEPS_TO_OBJECTIVE) || self.iteration == 0;
-        let variation = if is_due { Some(backend.total_variation(&arrays.coupling, &arrays.u, mask, lattice)?) } else { None };
-        let weights = lattice.weights.iter().chain([&lattice.spectral_weight]);
-        let squares: f64 = weights.map(|weight| 4.0 * f64::from(weight * weight)).sum();
-        let sigma = arrays.lipschitz / (squares * strength * strength);
-        backend.dual_step(&arrays.coupling, &mut arrays.field, &arrays.extrapolated, mask, lattice, (sigma * strength) as f32)?;
-        backend.convolve(&mut arrays.coupling, &arrays.u, &mut arrays.of_model)?;
-        if let Some(level) = arrays.level.as_mut().filter(|_| is_due) {
-            let change = level.settle(backend, [&mut arrays.u, &mut arrays.of_model], &arrays.of_data)?;
-            self.level_update = change / STEPS_TO_OBJECTIVE as f64;
-        }
-        let step = PrimalStep {
-            lattice: *lattice,
-            tau: (0.5 / arrays.lipschitz) as f32,
-            lambda: strength as f32,
-            is_positive: self.settings.is_positive,
-        };
-        let Arrays { u, extrapolated, field, of_model, of_data, coupling, .. } = arrays;
-        let sums = backend.primal_step(coupling, [u, extrapolated], field, [of_model, of_data], mask, step)?;
-        Ok((sums, variation))
     }
 
     /// Returns true if all projections that are expected are in the image.
@@ -396,7 +312,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     fn renew_amplitude(&mut self) -> Result<(), BackendError> {
         let is_old = self.amplitude.as_ref().is_none_or(|(iteration, _)| *iteration != self.iteration);
         let Some(arrays) = self.arrays.as_ref().filter(|_| is_old && self.settings.spectrum.is_some()) else { return Ok(()) };
-        let amplitudes = self.backend.amplitudes(&arrays.coupling, &arrays.u, &self.lattice)?;
+        let amplitudes = self.backend.amplitudes(&arrays.coupling, &arrays.mean, &self.lattice)?;
         self.amplitude = Some((self.iteration, amplitudes));
         Ok(())
     }
@@ -408,7 +324,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     pub fn images(&mut self) -> Result<Vec<Vec<f32>>, ReconError> {
         let num_voxels = self.grid.num_voxels();
         let Some(arrays) = &self.arrays else { return Ok(vec![vec![0.0; num_voxels]; self.lattice.num_images]) };
-        Ok(self.backend.read(&arrays.u, |values| values.chunks_exact(num_voxels).map(<[f32]>::to_vec).collect())?)
+        Ok(self.backend.read(&arrays.mean, |values| values.chunks_exact(num_voxels).map(<[f32]>::to_vec).collect())?)
     }
 }
 
@@ -430,7 +346,7 @@ fn shown<'a, B: TotalVariationKernels>(
 ) -> &'a B::Array<Image> {
     match (amplitude, arrays) {
         (Some((_, amplitude)), _) => amplitude,
-        (None, Some(arrays)) => &arrays.u,
+        (None, Some(arrays)) => &arrays.mean,
         (None, None) => zeros,
     }
 }
@@ -440,6 +356,11 @@ fn start_image(of_data: &[f64], grid: &Grid, is_positive: bool) -> Vec<f64> {
     let [sum, sizes] = of_data.iter().fold([0.0; 2], |[sum, sizes], value| [sum + value, sizes + value.abs()]);
     let scale = if sum.abs() > MIN_INTEGRAL * sizes { 1.0 / (voxel_volume(grid) * sum) } else { 0.0 };
     of_data.iter().map(|value| if is_positive { (scale * value).max(0.0) } else { scale * value }).collect()
+}
+
+/// Returns images in a row, in single precision.
+fn single(images: &[Vec<f64>]) -> Arc<Vec<f32>> {
+    Arc::new(images.iter().flatten().map(|value| *value as f32).collect())
 }
 
 /// Returns 1 where a mask is positive, else 0.
@@ -468,19 +389,26 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         let known = self.known.as_ref().ok_or(DataProblem::AllUsed)?;
         let (strength, energy) = (self.strength() * self.strength_scale(known), known.energy);
         let start = Instant::now();
-        let mut arrays = self.arrays.take().ok_or(DataProblem::AllUsed)?;
-        let advanced = self.advance(&mut arrays, strength);
-        let step_size = 0.5 / arrays.lipschitz;
-        self.arrays = Some(arrays);
-        let (sums, variation) = advanced?;
+        let problem = Problem {
+            lattice: self.lattice,
+            mask: self.mask.as_ref(),
+            settings: &self.settings,
+            finds_level: self.finds_level(),
+        };
+        let arrays = self.arrays.as_mut().ok_or(DataProblem::AllUsed)?;
+        let step_size = 0.5 / arrays.lipschitz();
+        let is_due = (self.iteration + 1).is_multiple_of(STEPS_TO_OBJECTIVE) || self.iteration == 0;
+        let Advance { update, change_of_total, misfit, variation } =
+            arrays.advance(&mut self.backend, &problem, strength, is_due)?;
         stages[Stage::Update] = start.elapsed();
         self.iteration += 1;
-        let update = if sums.norm > 0.0 { (sums.change / sums.norm).sqrt() } else { 0.0 };
+        if let Some(change) = change_of_total {
+            self.level_update = change / STEPS_TO_OBJECTIVE as f64;
+        }
         self.update = update.max(self.level_update);
-        let objective = variation.map(|variation| ObjectiveValue {
-            log_likelihood: -(0.5 * sums.with_model - sums.with_data + energy),
-            penalty: strength * variation,
-        });
+        let objective = misfit
+            .zip(variation)
+            .map(|(misfit, variation)| ObjectiveValue { log_likelihood: -(misfit + energy), penalty: strength * variation });
         let tuning = AscentTuning { strength: self.strength(), gamma: 0.0, step_factor: 1.0 };
         Ok(StepReport {
             iteration: self.iteration,
@@ -573,7 +501,7 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
             let images = volumes.iter_mut().zip(values.chunks_exact(num_voxels));
             images.for_each(|(volume, image)| volume.as_mut_slice().copy_from_slice(image));
         };
-        Ok(self.backend.read(&arrays.u, copy)?)
+        Ok(self.backend.read(&arrays.mean, copy)?)
     }
 
     /// Nothing is added by several threads.
@@ -593,6 +521,9 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
         if tuning.strength > 0.0 && tuning.strength.is_finite() {
             self.settings.strength = Some(tuning.strength);
             self.update = f64::INFINITY;
+            if let Some(arrays) = &mut self.arrays {
+                arrays.begin();
+            }
         }
     }
 }

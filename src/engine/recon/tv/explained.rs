@@ -22,11 +22,12 @@ pub(super) fn explained<'a>(
     has_mask: bool,
 ) -> Result<Option<Explained>, ReconError> {
     // A mask sets the level, pulses contain it, and spectra have none.
-    let mut has_border = !has_mask && settings.spectrum.is_none();
+    let has_border = !has_mask && settings.spectrum.is_none();
+    let mut has_pulses = false;
     let (mut of_residual, mut of_data, mut of_noise) = (0.0, 0.0, Some(0.0));
     let mut odd = None;
     for (sweep, radicals) in acquisitions {
-        has_border &= sweep.is_continuous_wave();
+        has_pulses |= !sweep.is_continuous_wave();
         let projected = Model::new(sweep, radicals, grid, settings)?.project(images);
         let baseline = if sweep.is_continuous_wave() { Baseline::Line } else { Baseline::None };
         let baseline = BaselineFit::new(baseline, sweep.num_points);
@@ -52,9 +53,9 @@ pub(super) fn explained<'a>(
         energy: of_data,
         noise: of_noise,
         standard_error: None,
-        is_negative: is_negative(images.iter().flatten().copied()),
+        is_negative: !has_pulses && is_negative(images.iter().flatten().copied()),
         odd,
-        border: if has_border { border(images, grid) } else { None },
+        border: if has_border && !has_pulses { border(images, grid) } else { None },
     };
     Ok((of_data > 0.0).then_some(signal))
 }

@@ -20,31 +20,26 @@ pub struct PrimalStep {
     pub lambda: f32,
     /// True if images have no values below 0.
     pub is_positive: bool,
+    /// Factor θ of ū = u′ + θ (u′ − u).
+    pub extrapolation: f32,
+    /// Weights w of u′ in the mean after this step, and in the point of the next one.
+    pub weights: [f32; 2],
 }
 
-/// Sums of a step of the images u to u′, in f64, in an order that does not depend on the number of threads.
+/// Sums of a step of the mean m to m′, in f64, in an order that does not depend on the number of threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PrimalSums {
-    /// ‖u′ − u‖².
+    /// ‖m′ − m‖².
     pub change: f64,
-    /// ‖u′‖².
+    /// ‖m′‖².
     pub norm: f64,
-    /// u · A*A u.
-    pub with_model: f64,
-    /// u · A*s.
-    pub with_data: f64,
 }
 
 impl std::ops::Add for PrimalSums {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self {
-            change: self.change + other.change,
-            norm: self.norm + other.norm,
-            with_model: self.with_model + other.with_model,
-            with_data: self.with_data + other.with_data,
-        }
+        Self { change: self.change + other.change, norm: self.norm + other.norm }
     }
 }
 
@@ -98,16 +93,17 @@ pub trait TotalVariationKernels: Backend {
         scale: f32,
     ) -> Result<(), BackendError>;
 
-    /// u′ = u + τ (λ div p − (A*A u − A*s)), within the mask and from 0 on where asked for; ū = 2u′ − u. u becomes u′.
+    /// Steps images u, ū, the mean m and the point x: u′ = u + τ (λ div p − r) with the residual r = A*A x − A*s, within the mask and from 0 on
+    /// where asked for; ū = u′ + θ (u′ − u), m′ = m + w₀ (u′ − m), x′ = m′ + w₁ (u′ − m′). u becomes u′.
     ///
     /// # Errors
     /// Arrays of other lengths, device failure.
     fn primal_step(
         &mut self,
         coupling: &Self::Coupling,
-        images: [&mut Self::Array<Image>; 2],
+        images: [&mut Self::Array<Image>; 4],
         field: &Self::Array<Image>,
-        model_and_data: [&Self::Array<Image>; 2],
+        residual: &Self::Array<Image>,
         mask: Option<&Self::Array<Image>>,
         step: PrimalStep,
     ) -> Result<PrimalSums, BackendError>;
@@ -295,30 +291,30 @@ impl TotalVariationKernels for Host {
     fn primal_step(
         &mut self,
         _: &HostCoupling,
-        [images, extrapolated]: [&mut HostArray<Image>; 2],
+        images: [&mut HostArray<Image>; 4],
         field: &HostArray<Image>,
-        [of_model, of_data]: [&HostArray<Image>; 2],
+        residual: &HostArray<Image>,
         mask: Option<&HostArray<Image>>,
         step: PrimalStep,
     ) -> Result<PrimalSums, BackendError> {
         let lattice = &step.lattice;
         let ([num_x, num_y, num_z], num_voxels, num_axes) = (lattice.size, lattice.num_voxels(), lattice.num_axes());
-        expect_len(lattice.num_images * num_voxels, images.len())?;
-        expect_len(images.len(), extrapolated.len())?;
-        expect_len(images.len(), of_model.len())?;
-        expect_len(images.len(), of_data.len())?;
+        let len = lattice.num_images * num_voxels;
+        images.iter().map(|image| image.len()).chain([residual.len()]).try_for_each(|found| expect_len(len, found))?;
         expect_len(lattice.field_len(), field.len())?;
-        let along_spectra = &field[num_axes * images.len()..];
+        let along_spectra = &field[num_axes * len..];
         let rows_of_image = num_y * num_z;
-        let blocks = images.values_mut().par_chunks_mut(ROWS * num_x).zip(extrapolated.values_mut().par_chunks_mut(ROWS * num_x));
+        let [u, extrapolated, mean, point] = images.map(|image| image.values_mut().par_chunks_mut(ROWS * num_x));
+        let blocks = u.zip(extrapolated).zip(mean.zip(point));
         let sums: Vec<PrimalSums> = blocks
             .enumerate()
             .map_init(
                 || vec![0.0_f32; num_x],
-                |divergence, (block, (images, extrapolated))| {
+                |divergence, (block, ((u, extrapolated), (mean, point)))| {
                     let mut sums = PrimalSums::default();
-                    let rows = images.chunks_exact_mut(num_x).zip(extrapolated.chunks_exact_mut(num_x));
-                    for (i, (u, extrapolated)) in rows.enumerate() {
+                    let [u, extrapolated, mean, point] =
+                        [u, extrapolated, mean, point].map(|values| values.chunks_exact_mut(num_x));
+                    for (i, ((u, extrapolated), (mean, point))) in u.zip(extrapolated).zip(mean.zip(point)).enumerate() {
                         let row = block * ROWS + i;
                         let at = row * num_x;
                         let image = row / rows_of_image;
@@ -326,8 +322,8 @@ impl TotalVariationKernels for Host {
                         divergence_of_row(of_image, lattice, row % rows_of_image, divergence);
                         spectral::add_divergence(along_spectra, lattice, at, divergence);
                         let mask = mask.map(|mask| &mask[at % num_voxels..at % num_voxels + num_x]);
-                        let (model, data) = (&of_model[at..at + num_x], &of_data[at..at + num_x]);
-                        sums = sums + primal_row([u, extrapolated], divergence, [model, data], mask, step);
+                        let residual = &residual[at..at + num_x];
+                        sums = sums + primal_row([u, extrapolated, mean, point], [divergence, residual], mask, step);
                     }
                     sums
                 },
@@ -384,26 +380,27 @@ fn divergence_of_row(field: &[f32], lattice: &Lattice, row: usize, out: &mut [f3
 
 /// A step of a row of an image.
 fn primal_row(
-    [u, extrapolated]: [&mut [f32]; 2],
-    divergence: &[f32],
-    [of_model, of_data]: [&[f32]; 2],
+    [u, extrapolated, mean, point]: [&mut [f32]; 4],
+    [divergence, residual]: [&[f32]; 2],
     mask: Option<&[f32]>,
     step: PrimalStep,
 ) -> PrimalSums {
     let floor = if step.is_positive { 0.0 } else { f32::NEG_INFINITY };
     // Sums of a row in single precision would lose the small changes of large images.
     let mut sums = PrimalSums::default();
-    let values = u.iter_mut().zip(extrapolated).zip(divergence).zip(of_model.iter().zip(of_data));
-    for (x, (((u, extrapolated), divergence), (model, data))) in values.enumerate() {
+    let images = u.iter_mut().zip(extrapolated).zip(mean.iter_mut().zip(point));
+    for (x, (((u, extrapolated), (mean, point)), (divergence, residual))) in
+        images.zip(divergence.iter().zip(residual)).enumerate()
+    {
         let before = *u;
         let inside = mask.map_or(1.0, |mask| mask[x]);
-        let after = (inside * (before + step.tau * (step.lambda * divergence - (model - data)))).max(floor);
-        (*u, *extrapolated) = (after, 2.0 * after - before);
-        let change = f64::from(after - before);
+        let after = (inside * (before + step.tau * (step.lambda * divergence - residual))).max(floor);
+        let next = *mean + step.weights[0] * (after - *mean);
+        let change = f64::from(next - *mean);
         sums.change += change * change;
-        sums.norm += f64::from(after) * f64::from(after);
-        sums.with_model += f64::from(before) * f64::from(*model);
-        sums.with_data += f64::from(before) * f64::from(*data);
+        sums.norm += f64::from(next) * f64::from(next);
+        (*u, *extrapolated) = (after, after + step.extrapolation * (after - before));
+        (*mean, *point) = (next, next + step.weights[1] * (after - next));
     }
     sums
 }

@@ -4,7 +4,7 @@
 //! a variation. The steps find it slowly: after 1000 of them, the total of an image may still be half of that of the minimum. So now and then
 //! the image moves there at once (exact line search), in which nothing of the objective changes:
 //!
-//! c = Σ (A*s − A*A u) / Σ A*A 1
+//! c = Σ (A*s − A*A x) / Σ A*A 1
 //!
 //! over the voxels of the mask. (Constants in the images of several radicals change the projections nearly alike: there the steps alone find the
 //! levels.)
@@ -56,26 +56,28 @@ impl<B: TotalVariationKernels> Level<B> {
         Ok(Self { num_voxels, constant, of_model, curvature, total: f64::INFINITY })
     }
 
-    /// Moves an image u, and A*A u with it; returns the relative change of its total since the last move, infinite at the first one.
+    /// Moves the image, u and the point, and the residual of the point with it; returns the relative change of the image's total since the last
+    /// move, infinite at the first one.
     ///
     /// # Errors
     /// Device failure.
     pub fn settle(
         &mut self,
         backend: &mut B,
-        [u, of_model]: [&mut B::Array<Image>; 2],
-        of_data: &B::Array<Image>,
+        images: [&mut B::Array<Image>; 3],
+        residual: &mut B::Array<Image>,
     ) -> Result<f64, BackendError> {
         let all = 0..self.num_voxels;
-        let of_both =
-            [backend.dot(&self.constant, 0, of_data, all.clone())?, backend.dot(&self.constant, 0, of_model, all.clone())?];
-        let c = ((of_both[0] - of_both[1]) / self.curvature) as f32;
+        let c = (-backend.dot(&self.constant, 0, residual, all.clone())? / self.curvature) as f32;
+        let [image, u, point] = images;
         if c != 0.0 && c.is_finite() {
-            backend.add_scaled(u, 0, c, &self.constant, all.clone())?;
-            backend.add_scaled(of_model, 0, c, &self.of_model, all.clone())?;
+            for moved in [&mut *image, u, point] {
+                backend.add_scaled(moved, 0, c, &self.constant, all.clone())?;
+            }
+            backend.add_scaled(residual, 0, c, &self.of_model, all.clone())?;
         }
-        let total = backend.dot(&self.constant, 0, u, all.clone())?;
-        let norm = backend.dot(u, 0, u, all)?.sqrt();
+        let total = backend.dot(&self.constant, 0, image, all.clone())?;
+        let norm = backend.dot(image, 0, image, all)?.sqrt();
         let size = total.abs().max(MIN_TOTAL * (self.num_voxels as f64).sqrt() * norm);
         let change = (total - std::mem::replace(&mut self.total, total)).abs();
         Ok(if size > 0.0 { change / size } else { 0.0 })

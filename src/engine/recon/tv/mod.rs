@@ -2,6 +2,7 @@
 //! radicals, or a spectrum in each voxel.
 
 mod algorithm;
+mod arrays;
 mod experiments;
 mod explained;
 mod kernels;

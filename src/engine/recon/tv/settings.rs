@@ -13,7 +13,7 @@ pub struct TvSettings {
     /// Strength λ, above 0: λ′ without the scale of the data, as PyEPRI normalises it; `None` = by the noise of the projections, or 1. Of
     /// spectra in each voxel, λ′ is λ thousandths of the largest |A*s|.
     pub strength: Option<f64>,
-    /// The run has converged where ‖u′ − u‖ < tolerance · ‖u′‖; 0 = never.
+    /// The run has converged where a step changes the image by less than this part of its norm, and of its total; 0 = never.
     pub tolerance: f64,
     /// True if images have no values below 0.
     pub is_positive: bool,
@@ -21,7 +21,7 @@ pub struct TvSettings {
     pub spectrum: Option<SpectrumSettings>,
     /// Tolerance of the transforms between image and frequencies.
     pub transform_tolerance: f64,
-    /// True for PyEPRI's start image, and no moves of the level: each iterate is then PyEPRI's.
+    /// True for PyEPRI's start image and steps, and no moves of the level: each iterate is then PyEPRI's.
     pub has_pyepri_iterates: bool,
 }
 
@@ -80,7 +80,7 @@ impl SpectrumSettings {
 /// Images that a run is given.
 #[derive(Clone, Debug, Default)]
 pub struct TvImages {
-    /// Start image; `None` = filtered backprojection of derivatives, else A*s.
+    /// Start image; `None` = filtered backprojection, of several images A*s.
     pub init: Option<Arc<Volume>>,
     /// Values outside its positive ones stay 0.
     pub mask: Option<Arc<Volume>>,

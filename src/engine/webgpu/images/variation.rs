@@ -25,6 +25,8 @@ struct Numbers {
     lambda: f32,
     is_positive: u32,
     spectral_weight: f32,
+    extrapolation: f32,
+    weights_of_images: [f32; 2],
 }
 
 impl Numbers {
@@ -122,27 +124,28 @@ impl TotalVariationKernels for WebGpuBackend {
     fn primal_step(
         &mut self,
         coupling: &WebGpuCoupling,
-        [images, extrapolated]: [&mut WebGpuArray<Image>; 2],
+        images: [&mut WebGpuArray<Image>; 4],
         field: &WebGpuArray<Image>,
-        [of_model, of_data]: [&WebGpuArray<Image>; 2],
+        residual: &WebGpuArray<Image>,
         mask: Option<&WebGpuArray<Image>>,
         step: PrimalStep,
     ) -> Result<PrimalSums, BackendError> {
-        let PrimalStep { ref lattice, tau, lambda, is_positive } = step;
+        let PrimalStep { ref lattice, tau, lambda, is_positive, extrapolation, weights: weights_of_images } = step;
         let len = lattice.num_images * lattice.num_voxels();
-        [&*images, &*extrapolated, of_model, of_data].into_iter().try_for_each(|array| array.expect_len(len))?;
+        images.iter().map(|image| &**image).chain([residual]).try_for_each(|array| array.expect_len(len))?;
         field.expect_len(lattice.field_len())?;
-        let numbers = Numbers { tau, lambda, is_positive: u32::from(is_positive), ..Numbers::of(lattice, mask) };
-        let [field, mask] = [field.0.whole()?, mask.unwrap_or(of_data).0.whole()?];
-        let [u, extrapolated] = [images.0.whole()?, extrapolated.0.whole()?];
-        let [of_model, of_data] = [of_model.0.whole()?, of_data.0.whole()?];
-        let sums = self.reduce::<4>(&[len], |commands, _, num_groups, partial| {
-            let buffers = [partial, field, mask, u, extrapolated, of_model, of_data];
+        let is_positive = u32::from(is_positive);
+        let numbers = Numbers { tau, lambda, is_positive, extrapolation, weights_of_images, ..Numbers::of(lattice, mask) };
+        let [field, mask, residual] = [field.0.whole()?, mask.unwrap_or(residual).0.whole()?, residual.0.whole()?];
+        let [u, extrapolated, mean, point] = images;
+        let [u, extrapolated, mean, point] = [u.0.whole()?, extrapolated.0.whole()?, mean.0.whole()?, point.0.whole()?];
+        let sums = self.reduce::<2>(&[len], |commands, _, num_groups, partial| {
+            let buffers = [partial, field, mask, u, extrapolated, mean, point, residual];
             commands.dispatch(&coupling.primal_step, num_groups, &numbers, &buffers);
         })?;
-        let sum = |sums: PrimalSums, of_group: [f32; 4]| {
-            let [change, norm, with_model, with_data] = of_group.map(f64::from);
-            sums + PrimalSums { change, norm, with_model, with_data }
+        let sum = |sums: PrimalSums, of_group: [f32; 2]| {
+            let [change, norm] = of_group.map(f64::from);
+            sums + PrimalSums { change, norm }
         };
         Ok(sums.into_iter().fold(PrimalSums::default(), sum))
     }
