@@ -349,7 +349,7 @@ fn lambda_grows_with_the_samples() {
     let expected = image(1.0, 1e-3);
     let [same, other] = [image(1000.0, 1.0), image(1000.0, 1e-3)].map(|found| distance(&found, &expected));
     println!("{same:.1e}, with the same λ {other:.1e}");
-    assert!(same < 1e-4 && other > 1e-2, "{same} {other}");
+    assert!(same < 1e-4 && other > 2e-3, "{same} {other}");
     // Pulses times a factor have an image times the factor, with λ times the factor.
     let image = |factor: f32, strength: f64| {
         let (mut sweep, grid) = disc(12);

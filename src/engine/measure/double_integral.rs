@@ -7,6 +7,8 @@
 //!
 //! The window begins where noise and tail, of a Lorentzian of the same extent, together give the smallest error.
 
+use std::f64::consts::PI;
+
 use nalgebra::{Matrix3, Vector3};
 
 use crate::data::ReferenceSpectrum;
@@ -47,6 +49,8 @@ pub struct DoubleIntegral {
     pub half_width_mt: f64,
     /// Part of the area in the tails beyond the window, by their fit.
     pub tails: f64,
+    /// Part of the absorption beyond the sweep: that of a Lorentzian of the same extent, times the part that the tails have of its tails.
+    pub beyond_sweep: f64,
 }
 
 impl DoubleIntegral {
@@ -56,8 +60,10 @@ impl DoubleIntegral {
         let line = Line::of(&samples)?;
         let windows = line.windows();
         let tried = windows.filter_map(|half_width| Integral::of(&samples, &line, half_width));
+        let half_width = HALF_WIDTH * line.extent;
+        let of_lorentzian = |window: f64| 4.0 / PI * half_width / window;
         let cost = |integral: &Integral| {
-            let tails = 4.0 / std::f64::consts::PI * HALF_WIDTH * line.extent / integral.half_width;
+            let tails = of_lorentzian(integral.half_width);
             (integral.norm * line.variance.sqrt() / integral.value).powi(2) + tails.powi(4)
         };
         let best = tried.min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
@@ -70,6 +76,7 @@ impl DoubleIntegral {
             standard_error: (best.norm * best.deviation).hypot(of_tails) * unit,
             half_width_mt: best.half_width * spectrum.step_mt,
             tails,
+            beyond_sweep: (tails / of_lorentzian(best.half_width)).clamp(0.0, 1.0) * (2.0 / PI * (half_width / line.room).atan()),
         })
     }
 

@@ -147,7 +147,7 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
     of_start.or(of_mask).map_or(Ok(()), |problem| Err(problem.into()))
 }
 
-/// Returns the memory of a run: six images, the field of vectors, volumes on their way to the screen, the convolution with its half
+/// Returns the memory of a run: six images, the responses of levels, the field of vectors, volumes on their way to the screen, the convolution with its half
 /// spectrum, and once the transform that makes its kernel.
 fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNeeds, SetupError> {
     let free = platform.free_memory();
@@ -158,7 +158,7 @@ fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNee
         return spectral_needs(platform, &settings.grid, spectrum);
     }
     let num_radicals = settings.radicals.len().max(1);
-    let images = ((6 + num_axes) * num_radicals as u64 + NUM_FRAMES) * settings.grid.num_voxels() as u64;
+    let images = ((6 + num_axes + num_radicals as u64) * num_radicals as u64 + NUM_FRAMES) * settings.grid.num_voxels() as u64;
     let of_convolution = platform.convolution_bytes(size, num_radicals);
     let kernel: u64 = kernel_size(size).iter().map(|&n| n as u64).product();
     let once = NonuniformTransform::bytes(kernel_size(size)) + 8 * kernel;

@@ -3,6 +3,7 @@
 use super::fit::{FieldFit, WithError};
 use crate::data::{Notice, ReferenceSpectrum, Sweep, SweepKind};
 use crate::io::cut_off;
+use crate::measure::DoubleIntegral;
 
 /// Part of the width of the line from peak to peak up to which a shift is usual.
 const MAX_SHIFT: f64 = 0.1;
@@ -13,14 +14,32 @@ const MAX_STEPS: f64 = 0.3;
 /// Usual change of the gain.
 const MAX_GAIN: f64 = 0.05;
 
-/// Warns of a reference spectrum that does not suit the projections of a finished acquisition: its field, drift of field or gain, its sign.
-/// Returns nothing of projections that are cut off, whose own warning comes first.
+/// Part of the area of a line beyond the sweep that is usual.
+const MAX_BEYOND: f64 = 0.05;
+
+/// Warns of a reference spectrum that does not suit the projections of a finished acquisition: its field, drift of field or gain, its sign,
+/// its width. Returns nothing more of projections that are cut off, whose own warning comes first.
 pub fn field_warnings(sweep: &Sweep) -> Vec<Notice> {
     let SweepKind::ContinuousWave { reference: Some(reference), step_mt, .. } = &sweep.kind else { return Vec::new() };
+    let beyond = tails_beyond(reference, sweep.num_points as f64 * step_mt);
     if cut_off(sweep).is_some() {
-        return Vec::new();
+        return beyond.into_iter().collect();
     }
-    FieldFit::of(sweep).map_or(Vec::new(), |fit| fit.warnings(reference, *step_mt))
+    let of_fit = FieldFit::of(sweep).map_or(Vec::new(), |fit| fit.warnings(reference, *step_mt));
+    of_fit.into_iter().chain(beyond).collect()
+}
+
+/// Warns of a line that a sweep over `sweep_mt` does not contain.
+fn tails_beyond(reference: &ReferenceSpectrum, sweep_mt: f64) -> Option<Notice> {
+    let integral = DoubleIntegral::of(reference)?;
+    let beyond = integral.beyond_sweep;
+    (beyond > MAX_BEYOND).then(|| {
+        Notice::warning(format!(
+            "The field sweep of {sweep_mt:.3} mT leaves out about {:.0} % of the area of the line, in its tails: the total of the image is wrong by up to \
+             that. Measure a wider sweep",
+            100.0 * beyond
+        ))
+    })
 }
 
 impl FieldFit {

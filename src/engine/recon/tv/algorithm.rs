@@ -258,7 +258,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
             lattice: self.lattice,
             mask: self.mask.as_ref(),
             settings: &self.settings,
-            finds_level: self.finds_level(),
+            finds_levels: self.finds_levels(),
         };
         self.arrays = Some(Arrays::new(&mut self.backend, &problem, coupling, of_data, mean, task)?);
         Ok(())
@@ -292,11 +292,10 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
         is_finite.then(|| image.into_iter().map(|value| value.max(floor)).collect())
     }
 
-    /// Returns true if the level of the images moves in separate steps: of derivatives, where it may have any sign.
-    fn finds_level(&self) -> bool {
+    /// Returns true if the levels of the images move in separate steps: of derivatives, where they may have any sign.
+    fn finds_levels(&self) -> bool {
         let TvSettings { is_positive, spectrum, has_pyepri_iterates, .. } = self.settings;
-        let is_single = self.lattice.num_images == 1 && spectrum.is_none();
-        self.sweep.is_continuous_wave() && is_single && !is_positive && !has_pyepri_iterates
+        self.sweep.is_continuous_wave() && spectrum.is_none() && !is_positive && !has_pyepri_iterates
     }
 
     /// Returns true if all projections that are expected are in the image.
@@ -305,7 +304,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     }
 
     fn is_still(&self) -> bool {
-        self.update < self.settings.tolerance
+        self.update < self.settings.tolerance && self.arrays.as_ref().is_some_and(Arrays::has_begun)
     }
 
     /// Renews the peak-to-peak amplitude of the spectrum in each voxel, which is shown of it.
@@ -393,7 +392,7 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
             lattice: self.lattice,
             mask: self.mask.as_ref(),
             settings: &self.settings,
-            finds_level: self.finds_level(),
+            finds_levels: self.finds_levels(),
         };
         let arrays = self.arrays.as_mut().ok_or(DataProblem::AllUsed)?;
         let step_size = 0.5 / arrays.lipschitz();

@@ -9,11 +9,11 @@
 //! PyEPRI's steps are those of Condat (J. Optim. Theory Appl. 158:460, 2013) and Vũ, in the form of Chambolle and Pock (Math. Program.
 //! 159:253, 2016): w = 1, ū = 2u′ − u, τ = ½/L and σK² = L.
 //!
-//! Now and then the images of derivatives move along a constant ([`Level`]), unless the iterates shall be PyEPRI's.
+//! Now and then the images of derivatives move along constants ([`Levels`]), unless the iterates shall be PyEPRI's.
 
 use super::kernels::{PrimalStep, TotalVariationKernels};
 use super::lattice::Lattice;
-use super::level::Level;
+use super::level::Levels;
 use super::settings::TvSettings;
 use crate::algebra::{BackendError, Image};
 use crate::operator::OperatorError;
@@ -26,20 +26,23 @@ const MARGIN: f64 = 1.05;
 /// Most steps of the power iteration.
 const MAX_POWERS: usize = 1000;
 
+/// Steps after which their size shows convergence: the first ones are small.
+const MIN_STEPS: usize = 10;
+
 /// Images and settings of a run.
 pub(super) struct Problem<'a, B: TotalVariationKernels> {
     pub lattice: Lattice,
     pub mask: Option<&'a B::Array<Image>>,
     pub settings: &'a TvSettings,
-    /// True if the level of the image moves in separate steps.
-    pub finds_level: bool,
+    /// True if the levels of the images move in separate steps.
+    pub finds_levels: bool,
 }
 
 /// Sums of a step.
 pub(super) struct Advance {
     /// ‖m′ − m‖/‖m′‖.
     pub update: f64,
-    /// Relative change of the total since the last move of the level.
+    /// Largest relative change of a total since the last move of the levels.
     pub change_of_total: Option<f64>,
     /// ½‖A x‖² − x·A*s before the step, where asked for.
     pub misfit: Option<f64>,
@@ -59,7 +62,7 @@ pub(super) struct Arrays<B: TotalVariationKernels> {
     of_data: B::Array<Image>,
     pub coupling: B::Coupling,
     lipschitz: f64,
-    level: Option<Level<B>>,
+    levels: Option<Levels<B>>,
     /// The expected ‖u‖.
     norm: f64,
     /// Steps since the last start: k − 1 before step k.
@@ -80,11 +83,10 @@ impl<B: TotalVariationKernels> Arrays<B> {
         task: &Task,
     ) -> Result<Self, ReconError> {
         let lattice = &problem.lattice;
-        let num_voxels = lattice.num_voxels();
-        let len = lattice.num_images * num_voxels;
+        let len = lattice.num_images * lattice.num_voxels();
         let lipschitz = MARGIN * largest_eigenvalue(backend, &mut coupling, &of_data, len, problem.settings.tolerance, task)?;
-        let level = match problem.finds_level {
-            true => Some(Level::new(backend, &mut coupling, num_voxels, problem.mask, lipschitz)?),
+        let levels = match problem.finds_levels {
+            true => Some(Levels::new(backend, &mut coupling, lattice, problem.mask, lipschitz)?),
             false => None,
         };
         let mut residual = backend.zeros(len)?;
@@ -97,7 +99,12 @@ impl<B: TotalVariationKernels> Arrays<B> {
         let [u, extrapolated, point] = [backend.zeros(len)?, backend.zeros(len)?, backend.zeros(len)?];
         let field = backend.zeros(lattice.field_len())?;
         let num_steps = 0;
-        Ok(Self { mean, u, extrapolated, point, field, residual, of_data, coupling, lipschitz, level, norm, num_steps })
+        Ok(Self { mean, u, extrapolated, point, field, residual, of_data, coupling, lipschitz, levels, norm, num_steps })
+    }
+
+    /// Returns true after enough steps from the last start for their size to show convergence.
+    pub fn has_begun(&self) -> bool {
+        self.num_steps >= MIN_STEPS
     }
 
     /// Returns L.
@@ -122,7 +129,7 @@ impl<B: TotalVariationKernels> Arrays<B> {
         is_due: bool,
     ) -> Result<Advance, BackendError> {
         let Problem { lattice, mask, settings, .. } = *problem;
-        let Self { mean, u, extrapolated, point, field, residual, of_data, coupling, level, lipschitz, .. } = self;
+        let Self { mean, u, extrapolated, point, field, residual, of_data, coupling, levels, lipschitz, .. } = self;
         let all = 0..lattice.num_images * lattice.num_voxels();
         if self.num_steps == 0 {
             for image in [&mut *u, &mut *extrapolated, &mut *point] {
@@ -148,8 +155,8 @@ impl<B: TotalVariationKernels> Arrays<B> {
             false => None,
         };
         backend.add_scaled(residual, 0, -1.0, of_data, all)?;
-        let change_of_total = match level {
-            Some(level) if is_due => Some(level.settle(backend, [mean, u, point], residual)?),
+        let change_of_total = match levels {
+            Some(levels) if is_due => Some(levels.settle(backend, [mean, u, point], residual)?),
             _ => None,
         };
         let [extrapolation, weight, next_weight] = match settings.has_pyepri_iterates {

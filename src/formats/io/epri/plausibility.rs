@@ -102,12 +102,19 @@ struct Ends {
 
 impl Ends {
     fn of(values: &[f32], num_end: usize, is_wave: bool) -> Self {
-        let values: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
-        // A derivative is 0 nearly everywhere: its median is the offset.
-        let level = if is_wave { median(values.clone()).unwrap_or(0.0) } else { 0.0 };
-        let mean = |part: &[f64]| (part.iter().sum::<f64>() / part.len() as f64 - level).abs();
+        let mut values: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
+        // A derivative is 0 nearly everywhere: the medians of its quarters at the ends are those of a sloping baseline.
+        let num_quarter = values.len() / 4;
+        if is_wave && num_quarter > 0 {
+            let level = |part: &[f64]| median(part.to_vec()).unwrap_or(0.0);
+            let levels = [level(&values[..num_quarter]), level(&values[values.len() - num_quarter..])];
+            let slope = (levels[1] - levels[0]) / (values.len() - num_quarter) as f64;
+            let middle = 0.5 * (num_quarter - 1) as f64;
+            values.iter_mut().enumerate().for_each(|(i, value)| *value -= levels[0] + slope * (i as f64 - middle));
+        }
+        let mean = |part: &[f64]| (part.iter().sum::<f64>() / part.len() as f64).abs();
         Self {
-            largest: values.iter().fold(0.0_f64, |largest, value| largest.max((value - level).abs())),
+            largest: values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs())),
             at_end: mean(&values[..num_end]).max(mean(&values[values.len() - num_end..])),
         }
     }
