@@ -20,7 +20,7 @@ fn job(num_radicals: usize) -> Job {
     let settings = RunSettings {
         algorithm: AlgorithmChoice::TV,
         parameters,
-        num_iterations: 300,
+        num_iterations: 3000,
         device: DeviceChoice::Cpu,
         grid: grid(),
         radicals: radicals().into_iter().take(num_radicals).collect(),

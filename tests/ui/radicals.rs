@@ -44,7 +44,7 @@ fn opened(projections: &Path) -> Option<Harness<'static, App>> {
     }
     click(&mut harness, "Set Strength λ");
     set(&mut harness, "Strength λ", 1e-3);
-    set(&mut harness, "Iterations", 300.0);
+    set(&mut harness, "Iterations", 3000.0);
     set(&mut harness, "Tolerance", 0.0);
     Some(harness)
 }
@@ -86,7 +86,7 @@ fn each_radical_has_an_image_that_is_chosen_measured_and_saved() {
     wait_for(&mut harness, "its image", is_tempo);
     wait_for(&mut harness, "the end", is_completed);
     wait_for(&mut harness, "the last images", |app| {
-        app.live().radicals.as_ref().is_some_and(|radicals| radicals.subiteration == 300)
+        app.live().radicals.as_ref().is_some_and(|radicals| radicals.subiteration == 3000)
     });
     let images = harness.state().live().radicals.clone().unwrap().images;
     for (image, expected) in images.iter().zip(AMOUNTS) {
@@ -98,7 +98,7 @@ fn each_radical_has_an_image_that_is_chosen_measured_and_saved() {
     let numbers = harness.state().second_image().unwrap();
     assert_eq!(numbers.display.opacity, 1.0);
     assert!(harness.query_by_label_contains("tempo of ").is_some());
-    harness.get_by_label_contains("radical tempo, iteration 300");
+    harness.get_by_label_contains("radical tempo, iteration 3000");
     // Both at once, and back.
     click(&mut harness, "tam + tempo");
     assert_eq!(harness.state().second_image().unwrap().display.opacity, 0.5);
@@ -123,7 +123,7 @@ fn each_radical_has_an_image_that_is_chosen_measured_and_saved() {
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
     harness.run_steps(3);
     assert!(harness.state().document().rois.is_empty());
-    assert_eq!(harness.state().live().radicals.as_ref().unwrap().subiteration, 300);
+    assert_eq!(harness.state().live().radicals.as_ref().unwrap().subiteration, 3000);
     // An earlier iterate is stored of the first radical only.
     click(&mut harness, "tempo");
     harness.key_press(Key::ArrowLeft);

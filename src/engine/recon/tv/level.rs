@@ -16,7 +16,7 @@ use super::lattice::Lattice;
 use crate::algebra::{BackendError, Image};
 
 /// Smallest curvature c·G c, a part of L ‖1‖² ‖c‖², that single precision shows.
-const MIN_CURVATURE: f64 = 1e-6;
+const MIN_CURVATURE: f64 = 1e-5;
 
 /// Part of √n ‖u‖ below which the change of a total is not relative to the total.
 const MIN_TOTAL: f64 = 0.01;
