@@ -185,9 +185,10 @@ impl LineFitter {
     /// The reason why there is no line.
     pub fn fit(&self, values: &[f64]) -> Result<LineFit, NoFit> {
         let fit = self.fit_any(values)?;
-        // (Of a Voigt line one of the widths may vanish.)
         let width = fit.width_mt + fit.gaussian_mt.unwrap_or(0.0);
-        if width < MIN_WIDTH_STEPS * self.axis.step_mt || fit.width_sd_mt > MAX_DEVIATION * width {
+        // (A Voigt line may have no Lorentzian width that differs from 0.)
+        let is_gaussian = fit.gaussian_mt.is_some() && fit.width_mt <= fit.width_sd_mt;
+        if width < MIN_WIDTH_STEPS * self.axis.step_mt || fit.width_sd_mt > MAX_DEVIATION * width || is_gaussian {
             return Err(NoFit::Unresolved);
         }
         Ok(fit)
@@ -224,7 +225,9 @@ impl LineFitter {
     fn with_deviations(&self, fit: LineFit, problem: &Problem, squares: f64) -> LineFit {
         let derivatives = problem.derivatives();
         let freedom = self.axis.num_samples - derivatives.ncols();
-        let Some(covariance) = (derivatives.transpose() * &derivatives).try_inverse() else { return fit };
+        let Some(covariance) = (derivatives.transpose() * &derivatives).try_inverse() else {
+            return LineFit { width_sd_mt: f64::INFINITY, ..fit };
+        };
         let deviation = |k: usize| (squares / freedom as f64 * covariance[(k, k)]).sqrt();
         LineFit {
             amplitude_sd: problem.scale * deviation(0),
@@ -334,5 +337,17 @@ mod tests {
         assert!(num_unresolved > 10, "{num_unresolved}");
         let is_certain = |fit: &LineFit| fit.width_mt >= 0.075 && fit.width_sd_mt <= 0.3 * fit.width_mt;
         assert!(fits.iter().flatten().all(is_certain), "{fits:?}");
+        // A Gaussian has no Lorentzian width.
+        let gaussian = spectrum(LineFit::new(1.0, 1e-6, Some(0.3), 0.1));
+        let noise = rand_distr::Normal::new(0.0, 0.02 * height).unwrap();
+        let fits: Vec<_> = (0..100)
+            .map(|seed| {
+                let mut random = crate::random::stream(5, seed);
+                let noisy = gaussian.iter().map(|value| value + rand_distr::Distribution::sample(&noise, &mut random));
+                LineFitter::new(Line::Voigt, axis()).fit(&noisy.collect::<Vec<f64>>())
+            })
+            .collect();
+        assert!(fits.iter().filter(|fit| **fit == Err(NoFit::Unresolved)).count() > 30, "{fits:?}");
+        assert!(fits.iter().flatten().all(|fit| fit.width_mt > fit.width_sd_mt), "{fits:?}");
     }
 }

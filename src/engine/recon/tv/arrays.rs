@@ -3,8 +3,9 @@
 //! p ← Π(p + σλ′∇ū), u′ = u + τ_k (λ′ div p − (A*A x − A*s)), ū = u′ + k/(k + 1) (u′ − u), m′ = m + w_k (u′ − m), x′ = m′ + w_(k+1) (u′ − m′)
 //!
 //! where the mean m is the image, and x the point of the gradient. With K the norm of λ′∇, L 1.05 times the largest eigenvalue of A*A by power
-//! iteration, n the number of vectors in p and ‖u‖ as large as expected: σK = √n/‖u‖, τ_k = k/(2L + kK√n/‖u‖). The misfit falls by 1/k², so
+//! iteration, n the number of vectors in p and r = 2√n/‖u‖ with ‖u‖ as large as expected: σK = r, τ_k = k/(2L + kKr). The misfit falls by 1/k², so
 //! that images under few directions and broad lines, whose A*A has very small eigenvalues, need a tenth of the steps of a constant τ.
+//! Every 300 steps they start again from the mean, which takes off what swings.
 //!
 //! PyEPRI's steps are those of Condat (J. Optim. Theory Appl. 158:460, 2013) and Vũ, in the form of Chambolle and Pock (Math. Program.
 //! 159:253, 2016): w = 1, ū = 2u′ − u, τ = ½/L and σK² = L.
@@ -27,7 +28,10 @@ const MARGIN: f64 = 1.05;
 const MAX_POWERS: usize = 1000;
 
 /// Steps after which their size shows convergence: the first ones are small.
-const MIN_STEPS: usize = 10;
+const MIN_STEPS: usize = 100;
+
+/// Steps from one start to the next.
+const STEPS_TO_START: usize = 300;
 
 /// Images and settings of a run.
 pub(super) struct Problem<'a, B: TotalVariationKernels> {
@@ -129,6 +133,9 @@ impl<B: TotalVariationKernels> Arrays<B> {
         is_due: bool,
     ) -> Result<Advance, BackendError> {
         let Problem { lattice, mask, settings, .. } = *problem;
+        if self.num_steps == STEPS_TO_START && !settings.has_pyepri_iterates {
+            self.begin();
+        }
         let Self { mean, u, extrapolated, point, field, residual, of_data, coupling, levels, lipschitz, .. } = self;
         let all = 0..lattice.num_images * lattice.num_voxels();
         if self.num_steps == 0 {
@@ -142,8 +149,8 @@ impl<B: TotalVariationKernels> Arrays<B> {
         let variation = if is_due { Some(backend.total_variation(coupling, point, mask, &lattice)?) } else { None };
         let weights = lattice.weights.iter().chain([&lattice.spectral_weight]);
         let slope: f64 = weights.map(|weight| 4.0 * f64::from(weight * weight)).sum::<f64>().sqrt();
-        // (√n/‖u‖, which an image of zeros does not have.)
-        let ratio = if self.norm > 0.0 { (all.len() as f64).sqrt() / self.norm } else { 1.0 };
+        // (An image of zeros has no r.)
+        let ratio = if self.norm > 0.0 { 2.0 * (all.len() as f64).sqrt() / self.norm } else { 1.0 };
         let (scale, tau) = match settings.has_pyepri_iterates {
             true => (*lipschitz / (slope * slope * strength), 0.5 / *lipschitz),
             false => (ratio / slope, k / (2.0 * *lipschitz + k * strength * slope * ratio)),
