@@ -60,7 +60,11 @@ RULES = [
     ("per cent", r"\bper cent\b", "%"),
     ("how well pairs count", r"\bhow well\b", "detection efficiency, normalisation"),
 ]
-COMPILED = [(name, re.compile(text.replace(" ", r"\s+") if "(?:^|" not in text else text, re.M), use) for name, text, use in RULES]
+# (Rules of the beginning of a sentence tell capitals apart.)
+COMPILED = [
+    (name, re.compile(text, re.M) if "(?:^|" in text else re.compile(text.replace(" ", r"\s+"), re.M | re.I), use)
+    for name, text, use in RULES
+]
 
 
 def allowed():

@@ -159,7 +159,7 @@ fn a_pinned_iterate_is_the_reference_until_another_is_chosen() {
     assert!((found[1].correlation - 1.0).abs() < 1e-9 && found[2].correlation < 1.0, "{found:?}");
     // Beside its own run's last image, in the slices and the profile.
     click(&mut harness, "side by side");
-    harness.get_by_label("Beside run 1, iteration 2:");
+    harness.get_by_label("Next to run 1, iteration 2:");
     harness.get_by_label("Transaxial slice, run 1, iteration 2");
     harness.get_by_label_contains("Plot: profile, counts/mm; run 1, iteration 2");
     click(&mut harness, "Compare");
@@ -183,5 +183,5 @@ fn a_pinned_iterate_is_the_reference_until_another_is_chosen() {
     harness.get_by_role_and_label(Role::Button, "2").click_secondary();
     harness.run_steps(3);
     click(&mut harness, "Compare with this iterate");
-    harness.get_by_label("Beside run 2, iteration 2:");
+    harness.get_by_label("Next to run 2, iteration 2:");
 }

@@ -25,7 +25,7 @@ struct Member {
 }
 
 impl PeerGroup {
-    /// Nobody else.
+    /// No other member.
     pub const ALONE: PeerGroup = PeerGroup(None);
 
     /// Makes a member of those who meet there, once they have assembled.

@@ -12,7 +12,7 @@ use super::collective::{Collective, Shard, Summand};
 /// longer.
 const LOOK_FOR: Duration = Duration::from_micros(200);
 
-/// Lets go those who wait for a member that has failed.
+/// Releases those who wait for a member that has failed.
 pub(super) type LetGo = Box<dyn Fn() + Send + Sync>;
 
 /// Returns the places of `count` threads, which meet those of other processes `beyond`.

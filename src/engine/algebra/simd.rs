@@ -5,7 +5,7 @@ use strum::VariantArray as _;
 /// A level of vector instructions that the kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray)]
 pub enum Simd {
-    /// Whatever the target always has.
+    /// Instructions that the target always has.
     #[strum(serialize = "portable")]
     Portable,
     /// 256-bit vectors with fused multiply-add.

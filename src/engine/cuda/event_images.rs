@@ -26,7 +26,7 @@ struct State {
     back: Pace,
     /// `[voxel][image]`, of [`IMAGES_AT_ONCE`]; made on first use.
     images: Option<CudaSlice<f32>>,
-    /// Stand in for images and data that a kernel does not touch, of fewer than it takes.
+    /// Placeholders for images and data that a kernel does not touch, of fewer than it takes.
     none: [CudaSlice<f32>; IMAGES_AT_ONCE - 1],
 }
 

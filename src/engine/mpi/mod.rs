@@ -183,7 +183,7 @@ impl Processes {
     fn ask<T: Send + 'static>(&self, call: impl FnOnce(&SimpleCommunicator) -> T + Send + 'static) -> Receiver<T> {
         let (sender, answer) = bounded(1);
         let call = Box::new(move |world: &SimpleCommunicator| {
-            // Nobody may wait for it any more.
+            // The receiver may no longer wait for it.
             let _ = sender.send(call(world));
         });
         if let Some(calls) = &*self.calls.lock().unwrap_or_else(PoisonError::into_inner) {

@@ -25,7 +25,7 @@ pub(super) trait ImageSink {
     /// Adds a value at an index.
     fn add(&mut self, index: usize, value: f32);
 
-    /// Says that a row of `len` values from `index` on will be added to soon.
+    /// Announces that a row of `len` values from `index` on will be added to soon.
     fn prefetch_row(&self, _index: usize, _len: usize) {}
 
     /// Adds a row of values from `index` on.

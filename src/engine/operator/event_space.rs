@@ -42,7 +42,7 @@ struct Arrangement {
 }
 
 impl EventSpace {
-    /// So many events as they are numbered, interleaved.
+    /// `num_events` events as they are numbered, interleaved.
     pub fn of(num_events: usize) -> Self {
         Self::new(num_events, None)
     }

@@ -148,7 +148,7 @@ impl MirrorSets {
         Self { members, ends }
     }
 
-    /// So many LORs, each alone.
+    /// `num_lors` LORs, each alone.
     pub fn single(num_lors: usize) -> Self {
         let alone = |lor| Mirrored { lor, mirror: Mirror::default(), is_reversed: false };
         Self { members: (0..num_lors).map(alone).collect(), ends: (1..=num_lors).collect() }

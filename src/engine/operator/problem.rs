@@ -120,7 +120,7 @@ pub enum Misfit {
     #[error("the image lies too far from the scanner, or the scanner's planes reach too far beyond the image")]
     FarImage,
 
-    // Stored matrices.
+    // System matrices.
     /// Another number of symmetries than the code is made for.
     #[error("system matrices have {} or {} symmetries, not {num}", STORED_SYMMETRIES[0], STORED_SYMMETRIES[1])]
     Symmetries {

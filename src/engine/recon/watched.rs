@@ -126,7 +126,7 @@ struct Sums {
     exact_image: f64,
 }
 
-/// Forward model that measures the losses of its backprojections. Without a race it costs nothing.
+/// Forward model that measures the losses of its backprojections. Atomic accumulation costs nothing more.
 pub(super) struct Watched<B: EmKernels, M> {
     model: M,
     /// True if steps with a race divide by a sensitivity that was made with it too.

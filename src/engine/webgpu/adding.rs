@@ -1,4 +1,4 @@
-//! Ways to add to the values of an image (`shaders/compute/adders`), and the kernels that add in these ways.
+//! Accumulation in the values of an image (`shaders/compute/adders`), and the kernels that accumulate.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

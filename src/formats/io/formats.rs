@@ -91,7 +91,7 @@ pub enum FileKind {
     DicomSegmentation,
     /// A DICOM series of images: a folder.
     DicomSeries,
-    /// Counts of pairs of crystals.
+    /// Crystal-pair histograms.
     Pairs,
     /// A system matrix.
     Matrix,
@@ -128,7 +128,7 @@ pub enum Content {
     /// An image.
     #[strum(serialize = "images")]
     Image,
-    /// Counts of pairs of crystals.
+    /// Crystal-pair histograms.
     Pairs,
     /// A system matrix.
     Matrix,

@@ -32,7 +32,7 @@ pub fn listen(folder: &Path, name: &str, connected: impl Fn(&str, Connection) + 
     let (path, before) = (folder.join(name).with_extension(EXTENSION), folder.join(name).with_extension(BEGINNING));
     // A new socket that does not listen yet looks stale: another new session would remove it.
     let listener = UnixListener::bind(&before)?;
-    // Nobody else can enter the folder, nor use the socket.
+    // No other user can enter the folder, nor use the socket.
     fs::set_permissions(&before, Permissions::from_mode(0o600))?;
     fs::rename(&before, &path)?;
     let name = name.to_owned();

@@ -383,7 +383,7 @@ pub fn title_ui(title: &str, view: &PlotsView, ui: &mut Ui) {
     });
 }
 
-/// Says that curves are not of the filtered image on the screen, where that is one.
+/// Shows that curves are not of the filtered image on the screen, where that is one.
 pub fn unfiltered_ui(view: &PlotsView, ui: &mut Ui) {
     if view.filter_mm.is_some() {
         let words = RichText::new(format::UNFILTERED).small().color(theme::colours(ui.visuals()).warning);

@@ -28,7 +28,7 @@ const FWTM_HELP: &str = "Full width at a tenth of the maximum ± its standard de
 
 /// Draws the choices of line and curves, and the plot.
 pub fn profile_ui(view: &PlotsView, ui: &mut Ui, actions: &mut Vec<PlotAction>, colours: &Colours) {
-    // Beside three other plots there is little room.
+    // Next to three other plots there is little room.
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         ui.spacing_mut().button_padding.x = 5.0;
@@ -238,7 +238,7 @@ fn widths_ui(
             Err(reason) => (format!("{name} –"), reason.to_string()),
         };
         line(words).on_hover_text(help);
-        // Beside several peaks there is no room for a second line each.
+        // Next to several peaks there is no room for a second line each.
         if let (Ok(width), true) = (width, is_alone) {
             let tenth = width.fwtm_mm.map_or_else(|| "–".to_owned(), |[mm, sd]| format!("{} mm", format::with_sd(mm, sd)));
             line(format!("FWTM{number} {tenth}")).on_hover_text(FWTM_HELP);

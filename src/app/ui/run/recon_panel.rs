@@ -112,10 +112,10 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
         button(ui, has_study, start, help, RunAction::Start);
         if state == RunState::Paused {
             let resume = IconButton::new(icons::PLAY, "Resume").prominence(Prominence::Primary);
-            button(ui, true, resume, "Go on (Space)", RunAction::Resume);
+            button(ui, true, resume, "Continue (Space)", RunAction::Resume);
         } else if state.can_continue() && course.can_continue && view.frame.is_none() {
             let go_on = IconButton::new(icons::PLAY, "Continue");
-            button(ui, true, go_on, "Go on to the iterations asked for, or add as many again", RunAction::Continue);
+            button(ui, true, go_on, "Continue to the iterations asked for, or add as many again", RunAction::Continue);
         } else {
             let can = matches!(state, RunState::Running | RunState::Starting);
             let prominence = if can { Prominence::Primary } else { Prominence::Normal };

@@ -28,7 +28,7 @@ pub struct SlicesView<'a> {
     pub numbers: &'a [RoiNumbers],
     /// The unit in which values are shown.
     pub scale: ValueScale,
-    /// Beside which outlines the numbers stand.
+    /// Outlines that have numbers next to them.
     pub labels: RoiLabels,
     pub selected: Option<usize>,
     /// The one being drawn.

@@ -156,8 +156,8 @@ impl ViewState {
         }
     }
 
-    /// Zooms to a box, given as its lower and upper corner in mm: to its first `num_axes` axes. (What a scanner sees fills its
-    /// short z axis, which there is room for anyhow.)
+    /// Zooms to a box, given as its lower and upper corner in mm: to its first `num_axes` axes. (The field of view fills its short
+    /// z axis, which has room anyhow.)
     pub fn fit(&mut self, grid: &Grid, [low, high]: [Point; 2], num_axes: usize) {
         self.focus_mm = std::array::from_fn(|a| 0.5 * (low[a] + high[a]));
         let margin = 1.15;

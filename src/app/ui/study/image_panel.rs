@@ -157,7 +157,7 @@ const MOMENT_WIDTH: f32 = 148.0;
 
 /// Draws a moment as a text field, with its source as tooltip.
 fn moment_ui(ui: &mut Ui, moment: PetMoment, fact: &Option<Sourced<DateTime>>, actions: &mut Vec<StudyAction>) {
-    // Beside its long field there is no room for the mark.
+    // Next to its long field there is no room for the mark.
     let label = ui.horizontal(|ui| {
         let label = ui.label(RichText::new(moment.name()).weak());
         mark_ui(ui, fact);

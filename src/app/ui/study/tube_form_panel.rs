@@ -60,7 +60,8 @@ fn fields_ui(form: &mut TubeForm, ui: &mut Ui) {
     let SuperLors { radial, ring_differences, along } = &mut form.super_lors;
     ui.label("Super-LORs");
     ui.horizontal(|ui| {
-        let help = "So many neighbouring distances from the axis and ring differences share a tube: fewer annihilations do";
+        let help =
+            "This number of neighbouring distances from the axis and ring differences shares a tube: fewer annihilations do";
         for (label, value, next) in [
             ("Distances that share a tube", radial, "×"),
             ("Ring differences that share a tube", ring_differences, "share one; mean over"),

@@ -107,7 +107,7 @@ impl App {
         is_asking || self.series_chooser.is_some() || self.is_help_open || self.search.is_some()
     }
 
-    /// Obeys the pressed keys, and draws the list of keys and the search for commands.
+    /// Handles the pressed keys, and draws the list of keys and the search for commands.
     fn commands_ui(&self, has_shortcuts: bool, ctx: &egui::Context, actions: &mut Vec<Action>) {
         if !(has_shortcuts || self.is_help_open || self.search.is_some()) {
             return;

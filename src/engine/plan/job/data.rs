@@ -12,7 +12,7 @@ use crate::plan::iteration_scheme::IterationScheme;
 /// Data that can be reconstructed.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// Counts along lines.
+    /// Sinograms.
     Counts(Counts),
     /// Single events.
     Events {
@@ -21,7 +21,7 @@ pub enum Data {
         /// Where they come from while the file is still being written; the image is then one of those that have arrived.
         growing: Option<ListAcquisition>,
     },
-    /// Counts of pairs of crystals.
+    /// Crystal-pair histograms.
     Pairs(PairCounts),
     /// An EPRI sweep; while it grows the image grows with it.
     Sweep(Acquisition),

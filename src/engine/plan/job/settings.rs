@@ -52,7 +52,7 @@ pub struct RunSettings {
     pub grid: Grid,
     /// Voxels whose centre lies farther than this from the axis stay zero, mm.
     pub fov_radius_mm: f64,
-    /// Lines per bin.
+    /// Rays per LOR.
     pub rays: Rays,
     /// Resolution model of the projections; `None` = points are seen as points.
     #[serde(default)]

@@ -55,7 +55,7 @@ impl SubsetRule {
 
     /// Returns the most subsets that the data bear, each with counts and views enough.
     fn bounds(self) -> [usize; 2] {
-        // (What is not a number becomes 0.)
+        // (NaN becomes 0.)
         let of_counts = self.net_counts.map_or(usize::MAX, |net| (net / MIN_COUNTS) as usize);
         let of_views = self.views.map_or(usize::MAX, |views| views / MIN_VIEWS);
         [of_counts.max(1), of_views.max(1)]

@@ -12,7 +12,7 @@ use crate::scanner::ScanGeometry;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rays {
-    /// So many that no voxel between two lines is missed ([`crate::plan::projector::settings::rays_per_bin`]).
+    /// The number with which no voxel between two lines is missed ([`crate::plan::projector::settings::rays_per_bin`]).
     Auto,
     /// This many.
     Fixed {
@@ -30,7 +30,7 @@ pub struct ProjectorSettings {
     pub grid: Grid,
     /// Voxels whose centre lies farther than this from the axis stay zero, mm.
     pub fov_radius_mm: f64,
-    /// Lines per bin.
+    /// Rays per LOR.
     pub rays: Rays,
     /// Projector.
     pub projector: ProjectorChoice,

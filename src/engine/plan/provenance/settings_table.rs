@@ -17,7 +17,7 @@ impl Provenance {
             rows.extend(projector.tof.map(|tof| ("Time of flight", tof.bins.text())));
             rows.extend([
                 ("Projector", projector.name.clone()),
-                ("Lines per bin", format!("{tangential} × {axial}")),
+                ("Rays per LOR", format!("{tangential} × {axial}")),
                 ("Field of view", format!("{} mm", projector.fov_radius_mm)),
                 ("Accumulation", projector.accumulation_text()),
             ]);

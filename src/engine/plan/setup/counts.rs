@@ -1,4 +1,4 @@
-//! Counts along lines, on one device or shared out among several.
+//! Sinograms, on one device or shared out among several.
 
 use std::sync::Arc;
 

@@ -26,7 +26,7 @@ const MAX_HISTORIES: u64 = 1 << 38;
 /// Budget of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SimulationBudget {
-    /// So many decays.
+    /// A number of decays.
     Histories(u64),
     /// The decays needed for this number of elements.
     Elements(u64),

@@ -367,7 +367,7 @@ impl<B: EmKernels, M: ForwardModel<B>, S: ImageSpace<B>> Objective<B, M, S> {
     pub fn set_tuning(&mut self, tuning: AscentTuning) {
         let AscentTuning { strength, gamma, step_factor } = tuning;
         let strength = if self.readout.space().evaluated_len().is_some() { 0.0 } else { strength };
-        // (What is not known yet stays so, where it was not changed.)
+        // (A strength that is not known yet stays so, where it was not changed.)
         let strength = Some(strength).filter(|strength| *strength != self.tuning().strength).or(self.spec.strength);
         self.spec = PenaltySpec { strength, gamma, ..self.spec };
         self.step_factor = step_factor;

@@ -4,7 +4,7 @@
 //! (1 + γ t_i) exp(−iω(δ + β t_i) − iφ) where gain and field drift with the time t_i = −½ … ½, and the reference is shifted by δ. The transform
 //! of an object within |r| ≤ R has hardly any angular functions of a higher degree than |ωg| R, and its real part has those of even degree
 //! only, the imaginary part those of odd degree, as the object is real (Helgason–Ludwig conditions: Natterer, The Mathematics of Computerized
-//! Tomography, 2001, section II.4). Whatever is left of F exp(−iωδ) outside these functions shows δ, β and γ for any object.
+//! Tomography, 2001, section II.4). The part of F exp(−iωδ) outside these functions shows δ, β and γ for any object.
 //!
 //! The fit is one of least squares over the frequencies from 2π/L on, where L is the length of the sweep, with the angular functions of each
 //! frequency as free coefficients and the variance of its residuals as its noise. Its errors are the larger of two: those of the residuals,

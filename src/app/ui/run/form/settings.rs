@@ -28,7 +28,7 @@ pub struct SettingsForm {
     pub voxel_mm: [f64; 3],
     /// Radius of the field of view, mm; `None` = the inscribed circle.
     pub fov_radius_mm: Option<f64>,
-    /// Lines per bin.
+    /// Rays per LOR.
     pub rays: Rays,
     pub psf: Option<Psf>,
     /// Time of flight of sinograms.

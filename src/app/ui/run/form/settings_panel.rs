@@ -99,7 +99,7 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) ->
         extent_ui(form, ui);
     }
     if form.has_lines() {
-        let label = if traits.kind == DataKind::Events { "Lines per event" } else { "Lines per bin" };
+        let label = if traits.kind == DataKind::Events { "Lines per event" } else { "Rays per LOR" };
         view.label(ui, label, &form.rays, |form| form.rays, rays_text);
         rays_ui(&mut form.rays, ui);
         view.label(ui, "Resolution model", &form.psf, |form| form.psf.clone(), psf_text);
@@ -493,9 +493,9 @@ fn rays_ui(rays: &mut Rays, ui: &mut Ui) {
             *rays = if automatic { Rays::Auto } else { Rays::Fixed { tangential: 1, axial: 1 } };
         }
         if let Rays::Fixed { tangential, axial } = rays {
-            name(&ui.add(DragValue::new(tangential).range(1..=16)), "Lines per bin, tangential");
+            name(&ui.add(DragValue::new(tangential).range(1..=16)), "Rays per LOR, tangential");
             ui.label("×");
-            name(&ui.add(DragValue::new(axial).range(1..=16)), "Lines per bin, axial");
+            name(&ui.add(DragValue::new(axial).range(1..=16)), "Rays per LOR, axial");
         }
     });
     ui.end_row();

@@ -17,7 +17,7 @@ pub struct StopForm {
     pub nsr_percent: f64,
     /// True if a steady recovery stops the run.
     pub by_recovery: bool,
-    /// Of which ROI; empty: of the first that has one.
+    /// Name of the ROI; empty: the first that has a mean.
     pub roi: String,
     /// By how much it may change.
     pub band_percent: f64,

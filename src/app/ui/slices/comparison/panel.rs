@@ -23,7 +23,7 @@ pub fn beside_ui(
     actions: &mut Vec<ViewAction>,
 ) {
     ui.horizontal(|ui| {
-        ui.label(format!("Beside {reference}:"));
+        ui.label(format!("Next to {reference}:"));
         for &how in CompareMode::VARIANTS {
             let name: &str = how.into();
             let button = egui::Button::selectable(chosen == how, name);

@@ -178,7 +178,7 @@ fn with_absolute_path(saved: SavedLayer) -> SavedLayer {
 pub fn offer_ui(session: &SavedSession, ui: &mut Ui, actions: &mut Vec<Action>) {
     egui::Frame::group(ui.style()).show(ui, |ui| {
         let text = format!("Last session: {}", session.label());
-        ui.add(egui::Label::new(RichText::new(text).small()).wrap()).on_hover_text(format!("Kept at {}", session.saved));
+        ui.add(egui::Label::new(RichText::new(text).small()).wrap()).on_hover_text(format!("Saved at {}", session.saved));
         ui.horizontal(|ui| {
             let help = "Opens its study and reconstructs it with its settings, regions, views and plots";
             button(ui, "Restore", help, actions, Action::Offer(OfferAnswer::Restore));

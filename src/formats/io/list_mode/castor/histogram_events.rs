@@ -66,7 +66,7 @@ pub(super) fn open(path: &Path, header: &Header, options: &ListOptions) -> Resul
 }
 
 impl HistogramEvents {
-    /// Goes on to the next counts; `false` = there are none.
+    /// Moves to the next counts; `false` = there are none.
     fn advance(&mut self) -> Result<bool, IoError> {
         if self.num_begun == self.bin.counts.len() {
             if !self.histogram.next(&mut self.bin)? {

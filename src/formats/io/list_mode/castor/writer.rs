@@ -1,4 +1,4 @@
-//! Lists of events as CASToR reads them.
+//! List-mode data as CASToR reads them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 1 << 16;
 enum Part {
     /// An unsigned number in groups of seven bits, or any number in such groups that is skipped.
     Varint,
-    /// So many bytes; one byte may be a number.
+    /// A number of bytes; one byte may be a number.
     Bytes(usize),
 }
 

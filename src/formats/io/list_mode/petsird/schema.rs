@@ -69,7 +69,7 @@ pub struct Record {
 pub enum Sizes {
     /// All: the number of items.
     Given(u64),
-    /// So many sizes are written.
+    /// This number of sizes is written.
     Rank(u64),
     /// The rank is written before them.
     Any,
@@ -78,9 +78,9 @@ pub enum Sizes {
 /// Form of the bytes of a type's values; values of any other type take a byte at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// So many bytes always.
+    /// Always this number of bytes.
     Fixed(u64),
-    /// So many numbers of [`Number::Unsigned`] or [`Number::Signed`].
+    /// This number of [`Number::Unsigned`] or [`Number::Signed`].
     Varints(u64),
     /// Neither.
     Other,

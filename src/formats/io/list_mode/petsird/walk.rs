@@ -9,9 +9,9 @@ use crate::io::list_mode::petsird::problem::PetsirdProblem;
 /// A part that is still to be skipped; the next one is last.
 #[derive(Debug)]
 enum Ahead {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// So many numbers in groups of seven bits.
+    /// A number of numbers in groups of seven bits.
     Varints(u64),
     /// A value.
     Value(TypeId),

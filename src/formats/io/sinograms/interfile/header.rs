@@ -392,7 +392,7 @@ impl Header {
         Ok(())
     }
 
-    /// Says how directions are to be read unless the patient lay head first and supine.
+    /// Reports how directions are to be read unless the patient lay head first and supine.
     pub fn patient_position(&self, notices: &mut Vec<Notice>) {
         let orientation = self.word("patient orientation").unwrap_or_else(|| "unknown".to_owned());
         let rotation = self.word("patient rotation").unwrap_or_else(|| "unknown".to_owned());
