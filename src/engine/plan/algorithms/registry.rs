@@ -141,7 +141,7 @@ pub static SUBSET_ORDER: Parameter = Parameter {
     is_in_short_texts: false,
 };
 
-static FBP_PARAMETERS: &[&Parameter] = &[&FILTER, &CUTOFF, &BASELINE, &INTERPOLATION, &ORDER, &BLOCK];
+static FBP_PARAMETERS: &[&Parameter] = &[&FILTER, &CUTOFF, &BASELINE, &INTERPOLATION, &ORDER, &BLOCK, &EXPLAIN];
 
 /// Parameter of filtered backprojection.
 pub static FILTER: Parameter = Parameter {
@@ -236,6 +236,20 @@ pub static BLOCK: Parameter = Parameter {
     needs: None,
     is_in_short_texts: false,
 };
+
+/// Parameter of filtered backprojection.
+pub static EXPLAIN: Parameter = Parameter {
+    key: "explain",
+    label: "Compared with the image",
+    help: "Projections that the explained signal is of: a sample that takes little time, or full (all)",
+    details: "Default: sample.",
+    kind: Kind::Choice { choices: || ["sample", ALL_PROJECTIONS].map(Choice::named).into(), default: "sample" },
+    is_for: |_| true,
+    needs: None,
+    is_in_short_texts: false,
+};
+/// A choice of [`EXPLAIN`].
+const ALL_PROJECTIONS: &str = "full";
 
 /// An algorithm of the registry.
 #[derive(Clone, Copy)]
@@ -387,6 +401,7 @@ pub fn fbp_settings(parameters: &Parameters) -> FbpSettings {
         filter: filter_settings(parameters),
         order: parameters.choice::<Order>(&ORDER),
         block: parameters.count(&BLOCK),
+        explains_all: parameters.is(&EXPLAIN, ALL_PROJECTIONS),
         equal_angles: None,
     }
 }

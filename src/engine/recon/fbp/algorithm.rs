@@ -29,11 +29,13 @@ pub struct FbpSettings {
     /// Polar angles and azimuths to which the filtered projections of a step are resampled; `None` = those measured. A step is then the
     /// whole acquisition.
     pub equal_angles: Option<[usize; 2]>,
+    /// True if the explained signal is of all projections, not of a sample.
+    pub explains_all: bool,
 }
 
 impl Default for FbpSettings {
     fn default() -> Self {
-        Self { filter: FilterSettings::default(), order: Order::default(), block: 16, equal_angles: None }
+        Self { filter: FilterSettings::default(), order: Order::default(), block: 16, equal_angles: None, explains_all: false }
     }
 }
 
@@ -219,7 +221,7 @@ impl<B: Backend, P: PlaneBackprojector<B>> Algorithm for Fbp<B, P> {
             return Ok(None);
         }
         let sweep = Sweep { projections: self.projections.clone(), ..self.sweep.clone() };
-        explained(image, &sweep, &self.filter, task)
+        explained(image, &sweep, &self.filter, self.settings.explains_all, task)
     }
 
     fn roi_sums(&mut self) -> Result<Vec<RoiSums>, ReconError> {

@@ -34,7 +34,7 @@ const NUM_FREE: usize = 1 << 24;
 /// Places a sample between which voxels are shared.
 const PLACES: usize = 2;
 
-/// Compares an image with the projections of `sweep`, which `filter` is made for; `None` without signal.
+/// Compares an image with a sample of the projections of `sweep`, or with all (`is_full`), which `filter` is made for; `None` without signal.
 ///
 /// # Errors
 /// A reference spectrum that is not usable, stopped.
@@ -42,12 +42,14 @@ pub(super) fn explained(
     image: &Volume,
     sweep: &Sweep,
     filter: &ProjectionFilter,
+    is_full: bool,
     task: &Task,
 ) -> Result<Option<Explained>, ReconError> {
     let (num_points, num) = (sweep.num_points, sweep.projections.len());
     let mut queue = Queue::new(Order::Spaced);
     sweep.projections.iter().for_each(|projection| queue.push(projection.direction));
-    let chosen = queue.take(MIN_DIRECTIONS.max(num / ONE_OF).max(NUM_FREE / image.as_slice().len().max(1)));
+    let sample = MIN_DIRECTIONS.max(num / ONE_OF).max(NUM_FREE / image.as_slice().len().max(1));
+    let chosen = queue.take(if is_full { num } else { sample });
     let omegas: Vec<f64> = (0..num_points.div_ceil(2)).map(|alpha| TAU * alpha as f64 / num_points as f64).collect();
     let spectrum = match &sweep.kind {
         SweepKind::ContinuousWave { step_mt, reference: Some(reference), .. } => {
