@@ -493,7 +493,8 @@ fn unsuitable_sweeps_are_refused() {
 fn slabs_on_several_devices_are_the_image_of_one() {
     let (grid, directions) = (grid_about_zero([24, 22, 19], [1.5; 3]).unwrap(), equal_solid_angle(9));
     let sweep = pulse_sweep(&directions, 64, 0.8, |_, t| smooth_ball(12.0, t));
-    let settings = || FbpSettings { filter: FilterSettings::default(), order: Order::default(), block: 7, ..FbpSettings::default() };
+    let settings =
+        || FbpSettings { filter: FilterSettings::default(), order: Order::default(), block: 7, ..FbpSettings::default() };
     let roi = RoiMask { voxels: (3000..7000u32).map(|voxel| (voxel, 0.25 + (voxel % 3) as f32)).collect() };
     let on = |grid: Grid| -> Box<dyn Algorithm> { Box::new(Fbp::new(Host, SingleStage::new(grid), &sweep, settings()).unwrap()) };
     let (mut whole, mut expected) = (on(grid.clone()), Volume::filled(grid.clone(), 0.0));
