@@ -66,8 +66,8 @@ pub use spec::{Additions, AlgorithmSpec, StartImages, algorithm};
 pub use stage::{Stage, StageTimes};
 pub use stitch::{Bed, StitchError, stitched};
 pub use tv::{
-    Lattice, PrimalStep, PrimalSums, SpectralModel, SpectrumSettings, SweepModel, TotalVariation, TotalVariationKernels,
-    TvImages, TvSettings, check_experiments, num_axes, strength_by_noise,
+    Lattice, PrimalStep, PrimalSums, SPECTRAL_STRENGTH, SpectralModel, SpectrumSettings, SweepModel, TotalVariation,
+    TotalVariationKernels, TvImages, TvSettings, check_experiments, num_axes, strength_by_noise,
 };
 pub use watched::RaceReport;
 

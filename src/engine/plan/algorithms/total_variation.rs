@@ -16,7 +16,7 @@ pub static LAMBDA: Parameter = Parameter {
     help: "Strength of total variation: larger is smoother, in pieces of one value",
     details: "As PyEPRI normalises it, for any number of projections. It grows with the values of spectra: samples 1000 times as large need \
               1000 times the λ. With a spectrum in each voxel: thousandths of the largest value of the backprojection. Default: by the noise \
-              of the projections; with a spectrum in each voxel 1.",
+              of the projections; with a spectrum in each voxel 0.3.",
     kind: Kind::Number { min: 1e-12, max: 1e12, unit: "", default: None, usual: 1.0, absent: "by the noise", found: None },
     is_for: |_| true,
     needs: None,

@@ -17,7 +17,7 @@ use crate::plan::error::SetupError;
 use crate::plan::list_mode::sampling::list_grid;
 use crate::plan::problem::SetupProblem;
 use crate::plan::simulation::matrix::{default_basis, display_grid};
-use crate::recon::{FilterSettings, SubsetOrder};
+use crate::recon::{FilterSettings, SPECTRAL_STRENGTH, SubsetOrder};
 use crate::scanner::ScanGeometry;
 
 /// Most voxels along an axis of the image of a sweep.
@@ -105,8 +105,9 @@ fn default_spectral_settings(sweep: &Sweep) -> Result<RunSettings, SetupError> {
     let extent_mm = sweep.facts.field_of_view_mm.unwrap_or(sweep.extent_mm());
     let grid = grid_about_zero(size, [extent_mm / side as f64; 3])?;
     let num_samples = sweep.num_points.min(MAX_SPECTRAL_SAMPLES);
-    let parameters =
-        Parameters::default().with_number(&SPECTRAL_SAMPLES, Some(num_samples as f64)).with_number(&LAMBDA, Some(1.0));
+    let parameters = Parameters::default()
+        .with_number(&SPECTRAL_SAMPLES, Some(num_samples as f64))
+        .with_number(&LAMBDA, Some(SPECTRAL_STRENGTH));
     Ok(RunSettings { parameters, num_iterations: NUM_ITERATIONS, ..RunSettings::new(AlgorithmChoice::TV, grid) })
 }
 

@@ -11,7 +11,7 @@ use super::explained::explained;
 use super::kernels::TotalVariationKernels;
 use super::known::{Known, Model};
 use super::lattice::{Lattice, voxel_volume, weights};
-use super::settings::{TvImages, TvSettings};
+use super::settings::{SPECTRAL_STRENGTH, TvImages, TvSettings};
 use super::start::backprojected;
 use super::strength::{strength_by_noise, strength_scale};
 use crate::algebra::{BackendError, Image, PendingVolume, Voxels};
@@ -38,7 +38,7 @@ const STEPS_TO_DATA: usize = 20;
 /// That part.
 const PART_OF_DATA: f64 = 0.1;
 
-/// λ of projections whose noise is not known, and of spectra in each voxel.
+/// λ of projections whose noise is not known.
 const DEFAULT_STRENGTH: f64 = 1.0;
 
 /// Least λ′ that is found, of the largest |A*s|: with less of it the level of the image is hardly determined.
@@ -185,7 +185,8 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
 
     /// Returns λ: the one of the settings, or the one that was found.
     fn strength(&self) -> f64 {
-        self.settings.strength.or(self.found.map(|found| found.strength)).unwrap_or(DEFAULT_STRENGTH)
+        let usual = if self.settings.spectrum.is_some() { SPECTRAL_STRENGTH } else { DEFAULT_STRENGTH };
+        self.settings.strength.or(self.found.map(|found| found.strength)).unwrap_or(usual)
     }
 
     /// Finds λ by the noise, where the settings have none. While projections arrive, it is found again where their number has doubled, and

@@ -21,6 +21,6 @@ pub use experiments::check_experiments;
 pub use kernels::{PrimalStep, PrimalSums, TotalVariationKernels};
 pub use lattice::{Lattice, num_axes};
 pub use model::SweepModel;
-pub use settings::{SpectrumSettings, TvImages, TvSettings};
+pub use settings::{SPECTRAL_STRENGTH, SpectrumSettings, TvImages, TvSettings};
 pub use spectral_model::SpectralModel;
 pub use strength::strength_by_noise;

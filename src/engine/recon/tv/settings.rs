@@ -59,6 +59,9 @@ impl TvSettings {
     }
 }
 
+/// Usual λ of spectra in each voxel. Lines of `vials` are narrower with more.
+pub const SPECTRAL_STRENGTH: f64 = 0.3;
+
 /// Settings of a spectrum in each voxel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpectrumSettings {
