@@ -223,6 +223,7 @@ mod tests {
             "--interpolation",
             "--order",
             "--block",
+            "--explain",
             "--lambda",
             "--positivity[=<POSITIVITY>]",
             "--spectral-samples",
