@@ -115,8 +115,10 @@ fn compare<B: TotalVariationKernels>(name: &str, case: &Case, open: impl Fn() ->
     let error = relative(&found.0, &expected.0);
     let has_mask = case.images.mask.is_some();
     println!("{name} {size:?}, mask {has_mask}: {error:.1e}, objective {:.6e} and {:.6e}", found.1, expected.1);
-    assert!(error <= 1e-5, "{name} {size:?}: {error}");
-    assert!((found.1 - expected.1).abs() <= 1e-5 * expected.1.abs(), "{name} {size:?}: {} {}", found.1, expected.1);
+    // (The levels of several radicals of noise are hardly determined.)
+    let max = if case.radicals.is_empty() { 1e-5 } else { 5e-5 };
+    assert!(error <= max, "{name} {size:?}: {error}");
+    assert!((found.1 - expected.1).abs() <= max * expected.1.abs(), "{name} {size:?}: {} {}", found.1, expected.1);
     assert!(found == image_of(open(), case).unwrap(), "{name} {size:?}: not the same bits twice");
 }
 
