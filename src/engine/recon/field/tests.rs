@@ -233,7 +233,11 @@ fn clean_data_have_no_warning() {
         let [width_mt, noise] = [[0.05, 0.2, 0.4][seed as usize % 3], [0.001, 0.01, 0.05][seed as usize / 3 % 3]];
         let case = Case { seed, width_mt, noise, ..cases[seed as usize / 9 % cases.len()] };
         let warnings = field_warnings(&case.sweep());
-        assert!(warnings.is_empty(), "{seed}: {warnings:?} {:?}", FieldFit::of(&case.sweep()));
+        let (of_sweep, others): (Vec<_>, Vec<_>) = warnings.iter().partition(|warning| warning.text.contains("in its tails"));
+        assert!(others.is_empty(), "{seed}: {warnings:?} {:?}", FieldFit::of(&case.sweep()));
+        // Lorentzians with half widths of 0.2 and 0.4 mT have 4 and 8 % of their area beyond 6 mT.
+        assert!(of_sweep.is_empty() || width_mt > 0.1, "{seed}: {warnings:?}");
+        assert!(seed > 8 || of_sweep.len() == usize::from(width_mt == 0.4), "{seed}: {warnings:?}");
     }
 }
 
