@@ -48,8 +48,11 @@ impl TvSettings {
     /// a converged one, and without a tolerance.
     pub fn distance(&self, update: f64) -> Option<String> {
         let tolerance = self.tolerance;
-        (tolerance > 0.0 && update >= tolerance).then(|| {
-            format!("the last step changed the image by {update:.1e} of its norm or total; the tolerance is {tolerance:.0e}")
+        (tolerance > 0.0 && update >= tolerance).then(|| match update.is_finite() {
+            true => {
+                format!("the last step changed the image by {update:.1e} of its norm or total; the tolerance is {tolerance:.0e}")
+            }
+            false => format!("the change of its total shows after 10 iterations; the tolerance is {tolerance:.0e}"),
         })
     }
 
