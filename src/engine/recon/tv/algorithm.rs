@@ -245,23 +245,17 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
 
     /// Makes or renews the arrays that depend on the projections. The image stays.
     fn renew_arrays(&mut self, known: &Known, task: &Task) -> Result<(), ReconError> {
-        let mean = match self.arrays.take() {
-            Some(arrays) => arrays.mean,
-            None => {
-                let start = self.start(known, task);
-                task.check().map_err(OperatorError::from)?;
-                self.backend.upload(start)?
-            }
-        };
         let coupling = known.coupling(&mut self.backend, self.grid.size)?;
-        let of_data = self.backend.upload(single(&known.of_data))?;
-        let problem = Problem {
-            lattice: self.lattice,
-            mask: self.mask.as_ref(),
-            settings: &self.settings,
-            finds_levels: self.finds_levels(),
-        };
-        self.arrays = Some(Arrays::new(&mut self.backend, &problem, coupling, of_data, mean, task)?);
+        let sums = (coupling, self.backend.upload(single(&known.of_data))?);
+        let finds_levels = self.finds_levels();
+        let problem = Problem { lattice: self.lattice, mask: self.mask.as_ref(), settings: &self.settings, finds_levels };
+        if let Some(arrays) = &mut self.arrays {
+            return arrays.renew(&mut self.backend, &problem, sums, task);
+        }
+        let start = self.start(known, task);
+        task.check().map_err(OperatorError::from)?;
+        let mean = self.backend.upload(start)?;
+        self.arrays = Some(Arrays::new(&mut self.backend, &problem, sums, mean, task)?);
         Ok(())
     }
 
@@ -312,7 +306,7 @@ impl<B: TotalVariationKernels> TotalVariation<B> {
     fn renew_amplitude(&mut self) -> Result<(), BackendError> {
         let is_old = self.amplitude.as_ref().is_none_or(|(iteration, _)| *iteration != self.iteration);
         let Some(arrays) = self.arrays.as_ref().filter(|_| is_old && self.settings.spectrum.is_some()) else { return Ok(()) };
-        let amplitudes = self.backend.amplitudes(&arrays.coupling, &arrays.mean, &self.lattice)?;
+        let amplitudes = self.backend.amplitudes(arrays.coupling(), &arrays.mean, &self.lattice)?;
         self.amplitude = Some((self.iteration, amplitudes));
         Ok(())
     }
@@ -396,9 +390,8 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
             finds_levels: self.finds_levels(),
         };
         let arrays = self.arrays.as_mut().ok_or(DataProblem::AllUsed)?;
-        let step_size = 0.5 / arrays.lipschitz();
         let is_due = (self.iteration + 1).is_multiple_of(STEPS_TO_OBJECTIVE) || self.iteration == 0;
-        let Advance { update, change_of_total, misfit, variation } =
+        let Advance { update, change_of_total, objective, step_size } =
             arrays.advance(&mut self.backend, &problem, strength, is_due)?;
         stages[Stage::Update] = start.elapsed();
         self.iteration += 1;
@@ -406,9 +399,8 @@ impl<B: TotalVariationKernels> Algorithm for TotalVariation<B> {
             self.level_update = change / STEPS_TO_OBJECTIVE as f64;
         }
         self.update = update.max(self.level_update);
-        let objective = misfit
-            .zip(variation)
-            .map(|(misfit, variation)| ObjectiveValue { log_likelihood: -(misfit + energy), penalty: strength * variation });
+        let objective = objective
+            .map(|[misfit, variation]| ObjectiveValue { log_likelihood: -(misfit + energy), penalty: strength * variation });
         let tuning = AscentTuning { strength: self.strength(), gamma: 0.0, step_factor: 1.0 };
         Ok(StepReport {
             iteration: self.iteration,

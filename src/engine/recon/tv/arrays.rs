@@ -48,10 +48,47 @@ pub(super) struct Advance {
     pub update: f64,
     /// Largest relative change of a total since the last move of the levels.
     pub change_of_total: Option<f64>,
-    /// ½‖A x‖² − x·A*s before the step, where asked for.
-    pub misfit: Option<f64>,
-    /// Σ|∇x| before the step, where asked for.
-    pub variation: Option<f64>,
+    /// ½‖A x‖² − x·A*s and Σ|∇x| before the step, where asked for.
+    pub objective: Option<[f64; 2]>,
+    /// τ.
+    pub step_size: f64,
+}
+
+/// A*A and A*s of the projections so far, and constants of the steps with them.
+struct NormalEquations<B: TotalVariationKernels> {
+    coupling: B::Coupling,
+    of_data: B::Array<Image>,
+    /// L.
+    lipschitz: f64,
+    levels: Option<Levels<B>>,
+    /// The expected ‖u‖.
+    norm: f64,
+}
+
+impl<B: TotalVariationKernels> NormalEquations<B> {
+    fn new(
+        backend: &mut B,
+        problem: &Problem<'_, B>,
+        (mut coupling, of_data): (B::Coupling, B::Array<Image>),
+        mean: &B::Array<Image>,
+        task: &Task,
+    ) -> Result<Self, ReconError> {
+        let lattice = &problem.lattice;
+        let len = lattice.num_images * lattice.num_voxels();
+        let lipschitz = MARGIN * largest_eigenvalue(backend, &mut coupling, &of_data, len, problem.settings.tolerance, task)?;
+        let levels = match problem.finds_levels {
+            true => Some(Levels::new(backend, &mut coupling, lattice, problem.mask, lipschitz)?),
+            false => None,
+        };
+        // (Spectra begin with 0.)
+        let shape = if backend.dot(mean, 0, mean, 0..len)? > 0.0 { mean } else { &of_data };
+        let mut of_model = backend.zeros(len)?;
+        backend.convolve(&mut coupling, shape, &mut of_model)?;
+        let energy = backend.dot(shape, 0, &of_model, 0..len)?;
+        let scale = if energy > 0.0 { backend.dot(shape, 0, &of_data, 0..len)?.abs() / energy } else { 1.0 };
+        let norm = scale * backend.dot(shape, 0, shape, 0..len)?.sqrt();
+        Ok(Self { coupling, of_data, lipschitz, levels, norm })
+    }
 }
 
 /// Arrays of a run.
@@ -63,12 +100,7 @@ pub(super) struct Arrays<B: TotalVariationKernels> {
     point: B::Array<Image>,
     field: B::Array<Image>,
     residual: B::Array<Image>,
-    of_data: B::Array<Image>,
-    pub coupling: B::Coupling,
-    lipschitz: f64,
-    levels: Option<Levels<B>>,
-    /// The expected ‖u‖.
-    norm: f64,
+    normal: NormalEquations<B>,
     /// Steps since the last start: k − 1 before step k.
     num_steps: usize,
 }
@@ -81,39 +113,42 @@ impl<B: TotalVariationKernels> Arrays<B> {
     pub fn new(
         backend: &mut B,
         problem: &Problem<'_, B>,
-        mut coupling: B::Coupling,
-        of_data: B::Array<Image>,
+        sums: (B::Coupling, B::Array<Image>),
         mean: B::Array<Image>,
         task: &Task,
     ) -> Result<Self, ReconError> {
-        let lattice = &problem.lattice;
-        let len = lattice.num_images * lattice.num_voxels();
-        let lipschitz = MARGIN * largest_eigenvalue(backend, &mut coupling, &of_data, len, problem.settings.tolerance, task)?;
-        let levels = match problem.finds_levels {
-            true => Some(Levels::new(backend, &mut coupling, lattice, problem.mask, lipschitz)?),
-            false => None,
-        };
-        let mut residual = backend.zeros(len)?;
-        // (Spectra begin with 0.)
-        let shape = if backend.dot(&mean, 0, &mean, 0..len)? > 0.0 { &mean } else { &of_data };
-        backend.convolve(&mut coupling, shape, &mut residual)?;
-        let energy = backend.dot(shape, 0, &residual, 0..len)?;
-        let scale = if energy > 0.0 { backend.dot(shape, 0, &of_data, 0..len)?.abs() / energy } else { 1.0 };
-        let norm = scale * backend.dot(shape, 0, shape, 0..len)?.sqrt();
-        let [u, extrapolated, point] = [backend.zeros(len)?, backend.zeros(len)?, backend.zeros(len)?];
-        let field = backend.zeros(lattice.field_len())?;
-        let num_steps = 0;
-        Ok(Self { mean, u, extrapolated, point, field, residual, of_data, coupling, lipschitz, levels, norm, num_steps })
+        let normal = NormalEquations::new(backend, problem, sums, &mean, task)?;
+        let len = problem.lattice.num_images * problem.lattice.num_voxels();
+        let [u, extrapolated] = [backend.zeros(len)?, backend.zeros(len)?];
+        let [point, residual] = [backend.zeros(len)?, backend.zeros(len)?];
+        let field = backend.zeros(problem.lattice.field_len())?;
+        Ok(Self { mean, u, extrapolated, point, field, residual, normal, num_steps: 0 })
+    }
+
+    /// Takes the A*A and A*s of more projections; the images and the field stay, also after an error.
+    ///
+    /// # Errors
+    /// As for [`Arrays::new`].
+    pub fn renew(
+        &mut self,
+        backend: &mut B,
+        problem: &Problem<'_, B>,
+        sums: (B::Coupling, B::Array<Image>),
+        task: &Task,
+    ) -> Result<(), ReconError> {
+        self.normal = NormalEquations::new(backend, problem, sums, &self.mean, task)?;
+        self.begin();
+        Ok(())
+    }
+
+    /// Returns A*A.
+    pub fn coupling(&self) -> &B::Coupling {
+        &self.normal.coupling
     }
 
     /// Returns true after enough steps from the last start for their size to show convergence.
     pub fn has_begun(&self) -> bool {
         self.num_steps >= MIN_STEPS
-    }
-
-    /// Returns L.
-    pub fn lipschitz(&self) -> f64 {
-        self.lipschitz
     }
 
     /// Lets the next step be the first one, from the images on, as under another λ.
@@ -136,7 +171,8 @@ impl<B: TotalVariationKernels> Arrays<B> {
         if self.num_steps == STEPS_TO_START && !settings.has_pyepri_iterates {
             self.begin();
         }
-        let Self { mean, u, extrapolated, point, field, residual, of_data, coupling, levels, lipschitz, .. } = self;
+        let Self { mean, u, extrapolated, point, field, residual, normal, .. } = self;
+        let NormalEquations { coupling, of_data, lipschitz, levels, norm } = normal;
         let all = 0..lattice.num_images * lattice.num_voxels();
         if self.num_steps == 0 {
             for image in [&mut *u, &mut *extrapolated, &mut *point] {
@@ -150,16 +186,19 @@ impl<B: TotalVariationKernels> Arrays<B> {
         let weights = lattice.weights.iter().chain([&lattice.spectral_weight]);
         let slope: f64 = weights.map(|weight| 4.0 * f64::from(weight * weight)).sum::<f64>().sqrt();
         // (An image of zeros has no r.)
-        let ratio = if self.norm > 0.0 { 2.0 * (all.len() as f64).sqrt() / self.norm } else { 1.0 };
+        let ratio = if *norm > 0.0 { 2.0 * (all.len() as f64).sqrt() / *norm } else { 1.0 };
         let (scale, tau) = match settings.has_pyepri_iterates {
             true => (*lipschitz / (slope * slope * strength), 0.5 / *lipschitz),
             false => (ratio / slope, k / (2.0 * *lipschitz + k * strength * slope * ratio)),
         };
         backend.dual_step(coupling, field, extrapolated, mask, &lattice, scale as f32)?;
         backend.convolve(coupling, point, residual)?;
-        let misfit = match is_due {
-            true => Some(0.5 * backend.dot(point, 0, residual, all.clone())? - backend.dot(point, 0, of_data, all.clone())?),
-            false => None,
+        let objective = match variation {
+            Some(variation) => {
+                let of_model = backend.dot(point, 0, residual, all.clone())?;
+                Some([0.5 * of_model - backend.dot(point, 0, of_data, all.clone())?, variation])
+            }
+            None => None,
         };
         backend.add_scaled(residual, 0, -1.0, of_data, all)?;
         let change_of_total = match levels {
@@ -180,7 +219,7 @@ impl<B: TotalVariationKernels> Arrays<B> {
         };
         let sums = backend.primal_step(coupling, [u, extrapolated, mean, point], field, residual, mask, step)?;
         let update = if sums.norm > 0.0 { (sums.change / sums.norm).sqrt() } else { 0.0 };
-        Ok(Advance { update, change_of_total, misfit, variation })
+        Ok(Advance { update, change_of_total, objective, step_size: tau })
     }
 }
 
