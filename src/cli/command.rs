@@ -1,4 +1,4 @@
-//! The completed definition of the command line: the headings of the options, and negative numbers as values, so that their
+//! The completed definition of the command line: the groups of options, and negative numbers as values, so that their
 //! refusal names the value and not an unknown option.
 
 use std::ffi::OsString;
@@ -6,11 +6,11 @@ use std::path::Path;
 
 use clap::builder::StyledStr;
 use clap::error::ErrorKind;
-use clap::{Arg, Command, CommandFactory as _, Error, FromArgMatches as _, Subcommand as _};
+use clap::{Arg, ArgGroup, Command, CommandFactory as _, Error, FromArgMatches as _, Subcommand as _};
 
 use crate::cli::arguments::{Cli, CliCommand};
-use crate::cli::earl::OTHERS;
-use crate::cli::shared::parameter_options::{algorithms_with, kinds_of};
+use crate::cli::reconstruct::data::{RECONSTRUCT_ONLY, groups};
+use crate::cli::shared::setting_options::{kinds_with, settings};
 use crate::io::FileKind;
 use crate::io::formats::filled;
 use crate::plan::DataKind;
@@ -51,7 +51,15 @@ fn unknown_command(arguments: &[OsString]) -> Option<Error> {
 
 fn completed(command: Command) -> Command {
     let name = command.get_name().to_owned();
-    let command = command.max_term_width(MAX_WIDTH).mut_args(|arg| with_endings(with_negative_numbers(with_heading(&name, arg))));
+    let of_command = move |arg: Arg| match WITH_HEADINGS.contains(&name.as_str()) {
+        true => arg,
+        false => arg.help_heading(None::<&str>),
+    };
+    let command = command.max_term_width(MAX_WIDTH).mut_args(|arg| with_endings(with_negative_numbers(of_command(arg))));
+    // (Those of all options of a struct are there.)
+    let further: Vec<&str> = groups().filter(|group| !group.starts_with(char::is_uppercase)).collect();
+    let command = command.groups(further.into_iter().map(|group| ArgGroup::new(group).multiple(true)));
+    let command = if command.get_name() == "earl" { without_images(command) } else { command };
     command.mut_subcommands(completed)
 }
 
@@ -73,136 +81,39 @@ fn with_negative_numbers(arg: Arg) -> Arg {
     if is_list { arg.allow_hyphen_values(true) } else { arg.allow_negative_numbers(true) }
 }
 
-fn with_heading(command: &str, arg: Arg) -> Arg {
-    let arg = if command == "earl" && is_of_reconstruct_only(arg.get_id().as_str()) { arg.hide(true) } else { arg };
-    let heading = heading(command, arg.get_id().as_str());
-    match heading {
-        Some(heading) if !arg.is_positional() => arg.help_heading(heading),
-        _ => arg,
-    }
+/// Hides the options without an effect on a command that writes no image, and those of EPRI acquisitions.
+fn without_images(command: Command) -> Command {
+    let mut built = command.clone();
+    built.build();
+    let is_hidden = |group: &&ArgGroup| RECONSTRUCT_ONLY.contains(&group.get_id().as_str());
+    let of_groups = built.get_groups().filter(is_hidden).flat_map(ArgGroup::get_args).map(|id| id.to_string());
+    let of_sweeps =
+        settings().into_iter().filter(|setting| kinds_with(setting) == [DataKind::Sweep]).map(|setting| setting.key.to_owned());
+    let hidden: Vec<String> = of_groups.chain(of_sweeps).collect();
+    command.mut_args(|arg| if hidden.iter().any(|id| arg.get_id() == id) { arg.hide(true) } else { arg })
 }
 
-/// Returns the heading of an option; `None` for those of commands that have few.
-fn heading(command: &str, option: &str) -> Option<&'static str> {
-    match command {
-        "reconstruct" => of_reconstruct(option).or_else(|| of_projector(option)),
-        "earl" if EARL.contains(&option) => None,
-        "earl" => of_reconstruct(option).or_else(|| of_projector(option)),
-        "project" | "backproject" => of_projector(option),
-        "simulate" => of_simulate(option),
-        _ => None,
-    }
-}
-
-/// Options of `earl` that are no options of `reconstruct`.
-const EARL: &[&str] = &["ratio", "filters_mm", "standards", "output"];
-
-/// Returns true for an option that `earl` refuses.
-fn is_of_reconstruct_only(option: &str) -> bool {
-    let mut kinds = algorithms_with(option).flat_map(kinds_of).peekable();
-    OTHERS.contains(&option) || kinds.peek().is_some() && kinds.all(|kind| kind == DataKind::Sweep)
-}
-
-fn of_reconstruct(option: &str) -> Option<&'static str> {
-    Some(match option {
-        "algorithm" | "iterations" | "subsets" | "init" | "matrix" | "racy_sensitivity" => "Algorithm",
-        "reference" | "phase" | "field_shift" | "kernel" | "mask" | "sources" | "experiment" => "EPRI acquisitions",
-        "crystals" | "normalization" | "yrt_tof_ps" | "yrt_tof_range" | "yrt_randoms" | "frame" | "frames" | "split_blocks" => {
-            "List-mode data"
-        }
-        "psf_fwhm_mm" | "psf" | "no_tof" | "tof_mash" | "tof_sigmas" => "Resolution and time of flight",
-        "attenuation" | "add_attenuation" | "mu_unit" | "ct" | "kvp" | "ct_fwhm_mm" | "ct_shift_mm" => "Corrections",
-        "stop_noise" | "stop_recovery" | "stop_plateau" => "Stopping rules",
-        "image" | "voxel_mm" | "like" | "fov_radius_mm" => "Image grid",
-        "rois" | "csv" | "reference_image" => "Measurements",
-        "bootstrap" | "bootstrap_seed" | "as_if_secs" => "Error bars",
-        "save_every" | "post_filter_mm" | "calibration" | "anonymise" | "json" | "trace" => "Output",
-        "suv"
-        | "dose_mbq"
-        | "injected"
-        | "scan_start"
-        | "duration_secs"
-        | "half_life"
-        | "weight_kg"
-        | "height_cm"
-        | "sex"
-        | "multiplicative_includes"
-        | "additive_includes" => "Activity and uptake",
-        "jobs" | "part" | "skip_done" => "Several inputs",
-        // Parameters of algorithms.
-        option => match algorithms_with(option).flat_map(kinds_of).next()? {
-            DataKind::Sweep => "EPRI acquisitions",
-            _ => "Algorithm",
-        },
-    })
-}
-
-fn of_projector(option: &str) -> Option<&'static str> {
-    Some(match option {
-        "multiplicative"
-        | "multiplicative_inverse"
-        | "additive"
-        | "additive_inside"
-        | "no_corrections"
-        | "corrections_of_another_scan" => "Corrections",
-        "projector" | "tubes" | "rays" | "accumulation" | "threads_per_block" | "fov_radius_mm" => "Projector",
-        "device" | "threads" => "Device",
-        _ => return None,
-    })
-}
-
-fn of_simulate(option: &str) -> Option<&'static str> {
-    Some(match option {
-        "epri" | "points" | "extent_mm" | "noise_fraction" | "order" | "weights" => "EPRI acquisitions",
-        "linewidths_mt" | "positions_mt" | "sweep_mt" | "gradients" => "Spectra",
-        "oxygen" | "calibration" | "delays_us" | "echo_times_us" | "inversion" | "snr" => "Oximetry",
-        "list_mode" | "duration_secs" | "tof_ps" => "List-mode data",
-        "truth" | "image" | "voxel_mm" | "rois" => "True image and regions",
-        _ => return None,
-    })
-}
+/// Commands with many options, which are under headings.
+const WITH_HEADINGS: &[&str] = &["reconstruct", "earl", "project", "backproject", "simulate"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::reconstruct::data::LIMITED;
-
-    /// Options for all kinds of data.
-    const FOR_ALL: &[&str] = &[
-        "inputs",
-        "output",
-        "algorithm",
-        "image",
-        "voxel_mm",
-        "like",
-        "rois",
-        "csv",
-        "reference_image",
-        "post_filter_mm",
-        "calibration",
-        "anonymise",
-        "trace",
-        "device",
-        "threads",
-        "json",
-        "jobs",
-        "part",
-        "skip_done",
-        "quiet",
-        "help",
-    ];
 
     #[test]
-    fn every_option_of_reconstruct_is_for_some_kinds_of_data_or_for_all() {
-        let command = super::command();
+    fn every_group_of_options_is_known() {
+        let mut command = super::command();
+        command.build();
         let reconstruct = command.find_subcommand("reconstruct").unwrap();
-        let limited: Vec<&str> = LIMITED.iter().flat_map(|(ids, _)| *ids).copied().collect();
-        for option in reconstruct.get_arguments().map(|arg| arg.get_id().as_str()) {
-            let places = [limited.contains(&option), FOR_ALL.contains(&option), algorithms_with(option).next().is_some()];
-            assert_eq!(places.iter().filter(|is_there| **is_there).count(), 1, "{option}");
+        let known = ["use_of_rois", "use_of_duration", "object_attenuation"];
+        for group in reconstruct.get_groups().map(|group| group.get_id().as_str()) {
+            // (A group of all options of a struct has the name of the struct.)
+            let is_of_struct = group.starts_with(char::is_uppercase);
+            assert!(is_of_struct || known.contains(&group) || groups().any(|other| other == group), "{group}");
         }
-        let is_known = |id: &&str| reconstruct.get_arguments().any(|arg| arg.get_id().as_str() == *id);
-        assert_eq!(limited.iter().find(|id| !is_known(id)), None);
+        for group in groups() {
+            assert!(reconstruct.get_groups().any(|other| other.get_id() == group && other.get_args().count() > 0), "{group}");
+        }
     }
 
     /// The options of a help page under each heading.
@@ -232,7 +143,7 @@ mod tests {
             "--phase",
             "--field-shift",
             "--mask",
-            "--sources",
+            "--radicals",
             "--experiment",
             "--kernel",
         ];

@@ -210,7 +210,7 @@ fn provenance<A>(report: &ImageReport<A>) -> Vec<(&'static str, String)> {
         let [tangential, axial] = projector.rays_per_bin;
         lines.push((
             "projector",
-            format!("{}, {tangential} × {axial} rays a bin, field of view {:.1} mm", projector.name, projector.fov_radius_mm),
+            format!("{}, {tangential} × {axial} rays per LOR, field of view {:.1} mm", projector.name, projector.fov_radius_mm),
         ));
     }
     lines.push((

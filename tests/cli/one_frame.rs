@@ -103,7 +103,7 @@ fn a_frame_has_the_same_error_bars_by_both_options() {
     let folder = folder_with_lists();
     let at = folder.path();
     for list in ["p.petsird", "c.Cdh"] {
-        let bars = format!("reconstruct {list} {SETTINGS} --bootstrap 6");
+        let bars = format!("reconstruct {list} {SETTINGS} --replicates 6");
         // The duration of the whole scan does not count for a frame.
         for time in ["", "--as-if-secs 25", "--as-if-secs 25 --duration-secs 100"] {
             both(at, &format!("{bars} {time}"), "0-50", "npy");

@@ -35,7 +35,7 @@ fn standard_deviations_are_written_and_printed_beside_the_same_image() {
     let folder = folder_with_scan();
     let at = folder.path();
     run(at, &format!("{OSEM} -o plain.hv --csv plain.csv"));
-    let text = run(at, &format!("{OSEM} -o out.hv --csv out.csv --bootstrap 8 --threads 2"));
+    let text = run(at, &format!("{OSEM} -o out.hv --csv out.csv --replicates 8 --threads 2"));
     for words in ["out_sd.hv: its standard deviations", "mean ± SD of 8 replicates; each SD is known to ± 27 %", "replicates  "]
     {
         assert!(text.contains(words), "'{words}' is not in: {text}");
@@ -58,12 +58,12 @@ fn standard_deviations_are_written_and_printed_beside_the_same_image() {
     let expected = serde_json::json!({"num": 8, "seed": 1, "as_if_secs": null, "scan_secs": null});
     assert_eq!(record("out.hv.json")["algorithm"]["replicates"], expected);
     // The same for any number of threads, and others with another seed.
-    run(at, &format!("{OSEM} -o one.hv --bootstrap 8 --threads 1"));
+    run(at, &format!("{OSEM} -o one.hv --replicates 8 --threads 1"));
     assert_eq!(deviation.as_slice(), volume("one_sd.hv").as_slice());
-    run(at, &format!("{OSEM} -o seed.hv --bootstrap 8 --bootstrap-seed 2"));
+    run(at, &format!("{OSEM} -o seed.hv --replicates 8 --replicate-seed 2"));
     assert_ne!(deviation.as_slice(), volume("seed_sd.hv").as_slice());
     // Those of filtered images are smaller.
-    run(at, &format!("{OSEM} -o smooth.hv --bootstrap 8 --post-filter-mm 12"));
+    run(at, &format!("{OSEM} -o smooth.hv --replicates 8 --post-filter-mm 12"));
     let sum = |name: &str| volume(name).as_slice().iter().map(|value| f64::from(*value)).sum::<f64>();
     assert!(sum("smooth_sd.hv") < 0.7 * sum("out_sd.hv"));
 }
@@ -72,10 +72,10 @@ fn standard_deviations_are_written_and_printed_beside_the_same_image() {
 fn a_shorter_scan_has_larger_standard_deviations_at_the_same_level() {
     let folder = folder_with_scan();
     let at = folder.path();
-    let refusal = refused(at, 1, &format!("{OSEM} -o out.hv --bootstrap 16 --as-if-secs 25").split(' ').collect::<Vec<_>>());
+    let refusal = refused(at, 1, &format!("{OSEM} -o out.hv --replicates 16 --as-if-secs 25").split(' ').collect::<Vec<_>>());
     assert!(refusal.contains("set the scan duration (--duration-secs)"), "{refusal}");
-    run(at, &format!("{OSEM} -o whole.hv --csv whole.csv --bootstrap 16"));
-    run(at, &format!("{OSEM} -o part.hv --csv part.csv --bootstrap 16 --as-if-secs 25 --duration-secs 100"));
+    run(at, &format!("{OSEM} -o whole.hv --csv whole.csv --replicates 16"));
+    run(at, &format!("{OSEM} -o part.hv --csv part.csv --replicates 16 --as-if-secs 25 --duration-secs 100"));
     let of = |table: &str| [last(at, table, "mean"), last(at, table, "mean_sd")];
     let ([mean, sd], [part_mean, part_sd]) = (of("whole.csv"), of("part.csv"));
     // Each is known to 18 %.
@@ -87,7 +87,7 @@ fn a_shorter_scan_has_larger_standard_deviations_at_the_same_level() {
         record["algorithm"]["replicates"],
         serde_json::json!({"num": 16, "seed": 1, "as_if_secs": 25.0, "scan_secs": 100.0})
     );
-    let whole = format!("{OSEM} -o out.hv --bootstrap 16 --as-if-secs 200 --duration-secs 100");
+    let whole = format!("{OSEM} -o out.hv --replicates 16 --as-if-secs 200 --duration-secs 100");
     let refusal = refused(at, 1, &whole.split(' ').collect::<Vec<_>>());
     assert!(refusal.contains("at most the 100 s of the scan, found 200 s"), "{refusal}");
 }
@@ -97,7 +97,7 @@ fn lists_have_error_bars_too() {
     let folder = folder_with_scan();
     let at = folder.path();
     run(at, "simulate cylinder --scanner small --counts 2e4 --list-mode --tof-ps 400 --duration-secs 60 -o list.petsird");
-    let list = "reconstruct list.petsird --subsets 2 --iterations 2 --rois rois.toml --bootstrap 12";
+    let list = "reconstruct list.petsird --subsets 2 --iterations 2 --rois rois.toml --replicates 12";
     run(at, &format!("{list} -o out.nii --csv out.csv"));
     let (mean, sd) = (last(at, "out.csv", "mean"), last(at, "out.csv", "mean_sd"));
     assert!(sd > 0.005 * mean && sd < 0.3 * mean, "{mean} ± {sd}");
@@ -118,7 +118,7 @@ fn penalised_runs_have_smaller_error_bars_beside_the_same_image() {
     let sd = |algorithm: &str, name: &str| {
         let scan = "reconstruct scan.hs --subsets 4 --iterations 4 --rois rois.toml --algorithm";
         run(at, &format!("{scan} {algorithm} -o plain.hv --csv plain.csv"));
-        run(at, &format!("{scan} {algorithm} -o {name}.hv --csv {name}.csv --bootstrap 12"));
+        run(at, &format!("{scan} {algorithm} -o {name}.hv --csv {name}.csv --replicates 12"));
         let volume = |name: &str| read_volume(&at.join(name)).unwrap().0;
         assert_eq!(volume("plain.hv").as_slice(), volume(&format!("{name}.hv")).as_slice(), "{algorithm}");
         assert!(volume(&format!("{name}_sd.hv")).sum() > 0.0);
@@ -136,8 +136,8 @@ fn data_without_replicates_and_too_few_of_them_are_refused() {
     let folder = folder_with_scan();
     let refused = |code, arguments: &str| refused(folder.path(), code, &arguments.split(' ').collect::<Vec<_>>());
     run(folder.path(), "simulate ball --epri 66 -o ball.sweep");
-    let text = refused(2, "reconstruct ball.sweep -o out.hv --bootstrap 5");
-    assert!(text.contains("--bootstrap is for projection data, list-mode data and crystal-pair histograms"), "{text}");
-    let text = refused(2, "reconstruct scan.hs -o out.hv --bootstrap 1");
-    assert!(text.contains("expected a number of replicates from 2 to 1000"), "{text}");
+    let text = refused(2, "reconstruct ball.sweep -o out.hv --replicates 5");
+    assert!(text.contains("--replicates is for projection data, list-mode data and crystal-pair histograms"), "{text}");
+    let text = refused(2, "reconstruct scan.hs -o out.hv --replicates 1");
+    assert!(text.contains("expected a whole number from 2 to 1000 replicates"), "{text}");
 }

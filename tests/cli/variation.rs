@@ -73,9 +73,9 @@ fn what_goes_with_other_algorithms_only_is_refused() {
         ("--algorithm tv --filter hamming", "--filter"),
         ("--algorithm fbp --lambda 3", "goes with --algorithm tv"),
         ("--algorithm tv --lambda-spectral 2", "goes with --spectral-samples"),
-        ("--algorithm tv --sources tam", "NAME=FILE"),
-        ("--algorithm tv --sources a=x.npy,a=y.npy", "named twice"),
-        ("--algorithm tv --sources a=x.npy,b=y.npy --reference z.npy", "--reference"),
+        ("--algorithm tv --radicals tam", "NAME=FILE"),
+        ("--algorithm tv --radicals a=x.npy,a=y.npy", "named twice"),
+        ("--algorithm tv --radicals a=x.npy,b=y.npy --reference z.npy", "--reference"),
         ("--algorithm osem", "tv"),
     ] {
         let said = refused(at, 2, &words(&format!("reconstruct disc.sweep -o no.nii {line}")));
@@ -91,13 +91,13 @@ fn two_radicals_have_an_image_each() {
     let file = |end: &str| projections.to_str().unwrap().replace("-proj.npy", end);
     let sources = format!("tam={},tempo={}", file("-htam.npy"), file("-htempo.npy"));
     let line = format!(
-        "reconstruct {} --algorithm tv --sources {sources} --lambda 5 --iterations 200 --image 100,100 --voxel-mm 0.3,0.3 -o out.nii --device cpu",
+        "reconstruct {} --algorithm tv --radicals {sources} --lambda 5 --iterations 200 --image 100,100 --voxel-mm 0.3,0.3 -o out.nii --device cpu",
         projections.display()
     );
     // Without a reference spectrum, the spectra of the radicals are named.
     let plain = format!("reconstruct {} -o no.nii --device cpu", projections.display());
     let said = failed(at, "reconstruction", &words(&plain));
-    assert!(said.contains(&format!("--algorithm tv --sources {sources}")), "{said}");
+    assert!(said.contains(&format!("--algorithm tv --radicals {sources}")), "{said}");
     let output = tomoscope(at, &words(&line));
     let [printed, noted] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     assert!(output.status.success() && !noted.contains("reference spectrum"), "{noted}");
@@ -123,7 +123,7 @@ fn copy_powers(folder: &Path) {
 }
 
 /// Options of both acquisitions.
-const POWERS: &str = "reconstruct powers-1-proj.npy --algorithm tv --sources tam=powers-1-htam.npy,tempo=powers-1-htempo.npy \
+const POWERS: &str = "reconstruct powers-1-proj.npy --algorithm tv --radicals tam=powers-1-htam.npy,tempo=powers-1-htempo.npy \
                       --experiment powers-2-proj.npy,tempo=powers-2-htempo.npy,tam=powers-2-htam.npy --lambda 0.005 \
                       --iterations 2000 --image 24,24 --voxel-mm 0.5,0.5 --device cpu";
 
@@ -184,7 +184,7 @@ fn experiments_that_do_not_go_together_are_refused() {
         (",tam=powers-2-htam.npy", "", "expected one spectrum each of tam, tempo, found tempo"),
         (",tam=powers-2-htam.npy", ",tom=powers-2-htam.npy", "expected one spectrum each of tam, tempo, found tempo, tom"),
         (second, "powers-2-proj.npy", "the spectra of tam, tempo in it are missing"),
-        ("--sources tam=powers-1-htam.npy,tempo=powers-1-htempo.npy ", "", "need --sources"),
+        ("--radicals tam=powers-1-htam.npy,tempo=powers-1-htempo.npy ", "", "need --radicals"),
         ("--experiment powers-2-proj.npy", "--experiment powers-1-proj.npy", "named twice"),
         ("--lambda", "--follow --lambda", "--follow"),
     ] {
@@ -240,7 +240,7 @@ fn images_and_radicals_that_give_wrong_values_are_reported() {
         let sources = format!("tam={},other={}", file("-htam.npy"), file(other));
         let image = "--image 10,10 --voxel-mm 3,3 -o out.nii --device cpu";
         let said =
-            warned(&format!("reconstruct {} --algorithm tv --sources {sources} --iterations 1 {image}", projections.display()));
+            warned(&format!("reconstruct {} --algorithm tv --radicals {sources} --iterations 1 {image}", projections.display()));
         assert_eq!(said.contains("the spectra of tam and other are equal to 100.00 %"), are_equal, "{said}");
     }
 }

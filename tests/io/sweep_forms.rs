@@ -205,13 +205,13 @@ fn spectra_of_radicals_are_found_with_the_projections() {
     let tam = put("a-htam.npy");
     assert_eq!(radical_spectra(&path), [("tam".to_owned(), tam.clone()), ("tempo".to_owned(), tempo.clone())]);
     let notices = read_sweep(&path, None).unwrap().notices;
-    let option = format!("--sources tam={},tempo={}", tam.display(), tempo.display());
+    let option = format!("--radicals tam={},tempo={}", tam.display(), tempo.display());
     assert!(notices.iter().any(|notice| notice.text.contains(&option)), "{notices:?}");
     assert!(!warns_of(&notices, "No reference"), "{notices:?}");
     // With a reference spectrum there is nothing to choose.
     put("a-h.npy");
     let notices = read_sweep(&path, None).unwrap().notices;
-    assert!(!notices.iter().any(|notice| notice.text.contains("--sources")), "{notices:?}");
+    assert!(!notices.iter().any(|notice| notice.text.contains("--radicals")), "{notices:?}");
     assert_eq!(radical_spectra(&path).len(), 2);
 }
 

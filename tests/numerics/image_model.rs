@@ -9,7 +9,7 @@ use tomoscope::io::read_volume;
 use tomoscope::operator::{Composed, ImageModel, Siddon, Subset, axial_ripple, inner_grid};
 use tomoscope::phantom;
 use tomoscope::plan::{
-    AlgorithmChoice, Cache, DeviceChoice, Job, Parameters, ProjectorChoice, ProjectorSettings, Rays, RunSettings, SUBSET_ORDER,
+    AlgorithmChoice, Cache, DeviceChoice, Job, ProjectorChoice, ProjectorSettings, Rays, RunSettings, SUBSET_ORDER, Values,
     choose_projector, prepare_with,
 };
 use tomoscope::recon::SubsetOrder;
@@ -153,8 +153,8 @@ fn the_ripple_of_resampled_slices_is_that_of_a_reconstruction() {
 fn of_stir(algorithm: AlgorithmChoice, num_subsets: usize, num_iterations: usize) -> Option<Volume> {
     let (counts, start) = stir_model()?;
     let dx = start.grid.voxel_mm[0];
-    let in_order = || Parameters::default().with_choice(&SUBSET_ORDER, SubsetOrder::Sequential);
-    let parameters = if num_subsets > 1 { in_order() } else { Parameters::default() };
+    let in_order = || Values::default().with_choice(&SUBSET_ORDER, SubsetOrder::Sequential);
+    let parameters = if num_subsets > 1 { in_order() } else { Values::default() };
     let settings = RunSettings {
         parameters,
         num_iterations,

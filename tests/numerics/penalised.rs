@@ -6,7 +6,7 @@ use tomoscope::data::{Counts, Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::read_volume;
 use tomoscope::plan::{
-    AUTO, AlgorithmChoice, BETA, Cache, DeviceChoice, EPSILON, Job, KAPPA, PRIOR, Parameters, Rays, RunSettings, SubsetRule,
+    AUTO, AlgorithmChoice, BETA, Cache, DeviceChoice, EPSILON, Job, KAPPA, PRIOR, Rays, RunSettings, SubsetRule, Values,
     prepare_with,
 };
 use tomoscope::recon::{Algorithm, Bootstrap, Optimality};
@@ -29,7 +29,7 @@ impl Run {
         counts: &Counts,
         grid: &Grid,
         algorithm: AlgorithmChoice,
-        parameters: Parameters,
+        parameters: Values,
         num_subsets: usize,
         init: Option<Arc<Volume>>,
     ) -> Self {
@@ -71,7 +71,7 @@ impl Run {
 }
 
 /// An image of STIR's scan in STIR's units, with the last Φ.
-fn of_stir(algorithm: AlgorithmChoice, parameters: Parameters, num_epochs: usize) -> Option<(Volume, f64)> {
+fn of_stir(algorithm: AlgorithmChoice, parameters: Values, num_epochs: usize) -> Option<(Volume, f64)> {
     let (counts, start) = stir_model()?;
     let dx = start.grid.voxel_mm[0] as f32;
     let run = Run::new(&counts, &start.grid, algorithm, parameters, 8, None).iterate(num_epochs);
@@ -105,7 +105,7 @@ fn osem_image(counts: &Counts, grid: &Grid) -> Volume {
 }
 
 /// β as a multiple of that which the run proposes.
-fn times_auto(counts: &Counts, grid: &Grid, parameters: &Parameters, factor: f64) -> f64 {
+fn times_auto(counts: &Counts, grid: &Grid, parameters: &Values, factor: f64) -> f64 {
     let auto = parameters.clone().with_choice(&BETA, AUTO);
     let mut run = Run::new(counts, grid, AlgorithmChoice::SVRG, auto, 8, None);
     factor * run.algorithm.step(&Task::new()).unwrap().ascent.unwrap().tuning.strength
@@ -121,7 +121,7 @@ fn svrg_is_at_the_maximum_after_sixty_iterations_with_any_penalty() {
     for (prior, kappa, factor) in
         [("rdp", "auto", 0.3), ("rdp", "none", 1.0), ("rdp", "auto", 30.0), ("log-cosh", "auto", 1.0), ("log-cosh", "none", 0.3)]
     {
-        let parameters = Parameters::default().with_choice(&PRIOR, prior).with_choice(&KAPPA, kappa);
+        let parameters = Values::default().with_choice(&PRIOR, prior).with_choice(&KAPPA, kappa);
         let strength = times_auto(&counts, &start.grid, &parameters, factor);
         let parameters = parameters.with_number(&BETA, Some(strength));
         let run = |subsets, epochs| {
@@ -149,7 +149,7 @@ fn svrg_is_at_the_maximum_after_sixty_iterations_with_any_penalty() {
 fn subsets_of_one_view_strand_no_voxel() {
     let Some((counts, start)) = stir_model() else { return };
     let parameters =
-        Parameters::default().with_choice(&KAPPA, "none").with_number(&BETA, Some(3.15)).with_number(&EPSILON, Some(0.01 / 10.5));
+        Values::default().with_choice(&KAPPA, "none").with_number(&BETA, Some(3.15)).with_number(&EPSILON, Some(0.01 / 10.5));
     for algorithm in [AlgorithmChoice::SVRG, AlgorithmChoice::BSREM] {
         let mut run = Run::new(&counts, &start.grid, algorithm, parameters.clone(), 32, None).iterate(60);
         let (value, residual) = run.end();
@@ -163,7 +163,7 @@ fn subsets_of_one_view_strand_no_voxel() {
 #[test]
 fn a_voxel_at_the_floor_is_no_converged_image() {
     let Some((counts, start)) = stir_model() else { return };
-    let parameters = Parameters::default().with_choice(&BETA, AUTO);
+    let parameters = Values::default().with_choice(&BETA, AUTO);
     let study = |init: Option<&Volume>| {
         let settings = RunSettings {
             parameters: parameters.clone(),
@@ -214,7 +214,7 @@ fn no_settings_make_an_objective_fall() {
         };
         let of = |choices: &[&'static str], value: f64| choices[((value * choices.len() as f64) as usize).min(choices.len() - 1)];
         let algorithm = if uniform() < 0.7 { AlgorithmChoice::SVRG } else { AlgorithmChoice::BSREM };
-        let parameters = Parameters::default()
+        let parameters = Values::default()
             .with_choice(&PRIOR, of(&["rdp", "log-cosh", "quadratic"], uniform()))
             .with_choice(&KAPPA, of(&["auto", "none"], uniform()));
         let num_subsets = [1, 2, 4, 5, 8, 16, 32][(7.0 * uniform()) as usize];
@@ -259,7 +259,7 @@ fn difference(ours: &Volume, theirs: &Volume, radius_mm: f64) -> f64 {
 fn maxima_with_relative_differences_and_quadratic_penalties_are_those_of_stir() {
     // STIR's images are per voxel length, ours per mm.
     let dx = 10.5;
-    let none = Parameters::default().with_choice(&KAPPA, "none");
+    let none = Values::default().with_choice(&KAPPA, "none");
     let rdp = none.clone().with_number(&BETA, Some(0.3 * dx)).with_number(&EPSILON, Some(0.01 / dx));
     let quadratic = none.with_choice(&PRIOR, "quadratic").with_number(&BETA, Some(0.05 * dx * dx));
     for (name, parameters, expected, radius_mm, at_most) in

@@ -10,7 +10,7 @@ use tomoscope::measure::{deviation, deviations_of_means};
 use tomoscope::operator::{Accumulation, AxialRuns, EventLines, EventOrder, EventProjector as _, ViewProjector as _};
 use tomoscope::phantom::{self, SimulationOptions};
 use tomoscope::plan::{
-    AlgorithmChoice, BETA, Cache, DeviceChoice, Job, Parameters, Rays, ReplicateSettings, RunSettings, SetupError, SetupProblem,
+    AlgorithmChoice, BETA, Cache, DeviceChoice, Job, Rays, ReplicateSettings, RunSettings, SetupError, SetupProblem, Values,
 };
 use tomoscope::recon::{
     Additions, Algorithm, AlgorithmSpec, AscentMethod, Bootstrap, DrawOrder, EmSettings, EventTerms, ListModel, MeasuredValues,
@@ -301,8 +301,7 @@ fn settings(replicates: Option<ReplicateSettings>) -> RunSettings {
         fov_radius_mm: FOV_MM,
         rays: Rays::Fixed { tangential: 1, axial: 1 },
         device: DeviceChoice::Cpu,
-        replicates,
-        ..RunSettings::new(AlgorithmChoice::OSEM, grid())
+        ..RunSettings::new(AlgorithmChoice::OSEM, grid()).with_replicates(replicates)
     }
 }
 
@@ -361,7 +360,7 @@ fn replicates_deviate_as_repeated_scans_do() {
 /// The same of runs with a penalty that takes a part of the noise away.
 #[test]
 fn replicates_of_penalised_runs_deviate_as_repeated_scans_do() {
-    let parameters = Parameters::default().with_number(&BETA, Some(0.05));
+    let parameters = Values::default().with_number(&BETA, Some(0.05));
     for algorithm in [AlgorithmChoice::SVRG, AlgorithmChoice::BSREM] {
         let penalised = |replicates| RunSettings { algorithm, parameters: parameters.clone(), ..settings(replicates) };
         println!("{}:", algorithm.key());
@@ -398,7 +397,7 @@ fn replicates_that_are_not_possible_are_refused_and_counted_in_the_forecast() {
     };
     let of = |replicates| settings(Some(replicates));
     let twenty = ReplicateSettings::new(20);
-    assert!(matches!(problem(of(ReplicateSettings::new(1))), SetupProblem::Replicates { num: 1, .. }));
+    assert!(matches!(problem(of(ReplicateSettings::new(1))), SetupProblem::Setting(_)));
     let part = ReplicateSettings { as_if_secs: Some(10.0), ..twenty };
     assert_eq!(problem(of(part)), SetupProblem::UnknownDuration);
     let longer = ReplicateSettings { scan_secs: Some(5.0), ..part };

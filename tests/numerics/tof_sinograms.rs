@@ -6,7 +6,7 @@ use tomoscope::data::{Counts, Michelogram, Study, TofBins, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{read_projections, read_volume};
 use tomoscope::operator::{AxialRuns, Siddon, Subset, TofKernel, TofRuns};
-use tomoscope::plan::{AlgorithmChoice, Cache, DeviceChoice, Job, Parameters, Rays, RunSettings, SUBSET_ORDER, prepare_with};
+use tomoscope::plan::{AlgorithmChoice, Cache, DeviceChoice, Job, Rays, RunSettings, SUBSET_ORDER, Values, prepare_with};
 use tomoscope::recon::SubsetOrder;
 use tomoscope::scanner::{ScanGeometry, find};
 use tomoscope::task::Task;
@@ -259,9 +259,9 @@ fn reconstructions_are_those_of_stir() {
         (AlgorithmChoice::OSEM, 4, 1, "osem_tof_4.hv"),
         (AlgorithmChoice::OSEM, 4, 2, "osem_tof_8.hv"),
     ] {
-        let in_order = Parameters::default().with_choice(&SUBSET_ORDER, SubsetOrder::Sequential);
+        let in_order = Values::default().with_choice(&SUBSET_ORDER, SubsetOrder::Sequential);
         let settings = RunSettings {
-            parameters: if num_subsets > 1 { in_order } else { Parameters::default() },
+            parameters: if num_subsets > 1 { in_order } else { Values::default() },
             num_iterations,
             num_subsets,
             rays: Rays::Fixed { tangential: 1, axial: 1 },

@@ -6,8 +6,8 @@ use tomoscope::data::{Counts, Michelogram, Study, TofBins, TofValues};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::Accumulation;
 use tomoscope::plan::{
-    Acquisition, AlgorithmChoice, BLOCK, DeviceChoice, DeviceMemory, Forecast, FreeMemory, Job, PlaneKernel, ProjectorChoice,
-    ResearchSettings, RunSettings, SetupError, StartInfo, TofSettings, default_settings, default_sweep_settings, forecast,
+    Acquisition, AlgorithmChoice, BLOCK, DeviceChoice, DeviceMemory, Forecast, FreeMemory, Job, KERNEL, PlaneKernel,
+    ProjectorChoice, RunSettings, SetupError, StartInfo, TofSettings, default_settings, default_sweep_settings, forecast,
     prepare,
 };
 use tomoscope::scanner;
@@ -60,7 +60,7 @@ fn sweeps() {
     for settings in [
         plain.clone(),
         RunSettings { algorithm: AlgorithmChoice::FBP_MULTISTAGE, ..plain.clone() },
-        RunSettings { research: ResearchSettings { kernel: PlaneKernel::Paper, ..ResearchSettings::default() }, ..plain.clone() },
+        RunSettings { parameters: plain.parameters.clone().with_choice(&KERNEL, PlaneKernel::Paper), ..plain.clone() },
         RunSettings { parameters: plain.parameters.clone().with_number(&BLOCK, Some(5.0)), ..plain },
     ] {
         assert_comes_true(&job(&acquisition, settings));

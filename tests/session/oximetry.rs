@@ -5,7 +5,7 @@ use tomoscope::io::oxygen::find;
 use tomoscope::operator::grid_about_zero;
 use tomoscope::phantom::epri::{DELAYS_US, OxygenOptions, Phantom, SweepOptions, by_name, simulate_oxygen};
 use tomoscope::plan::{
-    Acquisition, AlgorithmChoice, Data, DeviceChoice, Job, LAMBDA, POSITIVITY, Parameters, RunSettings, TOLERANCE, YES,
+    Acquisition, AlgorithmChoice, Data, DeviceChoice, Job, LAMBDA, POSITIVITY, RunSettings, TOLERANCE, Values, YES,
     default_settings_of, prepare,
 };
 use tomoscope::scanner::epri::Order;
@@ -51,7 +51,7 @@ fn vials() -> (Phantom, Study<OxygenSeries>, RunSettings) {
     let study = simulate_oxygen(&phantom, &options, &oxygen, &Task::new()).unwrap().into_study(phantom.title, &oxygen);
     let settings = RunSettings {
         algorithm: AlgorithmChoice::TV,
-        parameters: Parameters::default().with_number(&LAMBDA, Some(0.1)),
+        parameters: Values::default().with_number(&LAMBDA, Some(0.1)),
         num_iterations: 400,
         grid: grid_about_zero([48, 48, 1], [40.0 / 48.0; 3]).unwrap(),
         ..settings(&study, 1)
@@ -354,7 +354,7 @@ fn times_and_algorithms_that_give_no_map_are_refused() {
     assert!(failure(&equal, settings(&equal, 1)).contains("two times are 30 µs"));
     let none = with(|series| (series.times_us.clear(), series.sweeps.clear()).0);
     assert!(default_settings_of(&Data::from(none.measured)).is_err());
-    let positive = Parameters::default().with_choice(&POSITIVITY, YES);
+    let positive = Values::default().with_choice(&POSITIVITY, YES);
     let tv = RunSettings { algorithm: AlgorithmChoice::TV, parameters: positive, ..settings(&study, 1) };
     let text = failure(&study, tv);
     assert!(text.contains("negative values"), "{text}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tomoscope::data::{Study, Volume};
 use tomoscope::plan::{
-    Acquisition, AlgorithmChoice, DeviceChoice, Job, LAMBDA, Parameters, RunSettings, TOLERANCE, Value, default_sweep_settings,
+    Acquisition, AlgorithmChoice, DeviceChoice, Job, LAMBDA, RunSettings, TOLERANCE, Value, Values, default_sweep_settings,
     forecast, prepare,
 };
 use tomoscope::session::{Command, Control, EndReason, Event, EventKind};
@@ -14,7 +14,7 @@ use super::script::{Watcher, ball};
 
 fn job(num_radicals: usize) -> Job {
     let sweep = sweep();
-    let mut parameters = Parameters::default();
+    let mut parameters = Values::default();
     parameters.set(&LAMBDA, Some(Value::Number(1e-3)));
     parameters.set(&TOLERANCE, Some(Value::Number(0.0)));
     let settings = RunSettings {

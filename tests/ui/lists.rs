@@ -25,7 +25,7 @@ fn a_list_is_dropped_reconstructed_and_left() {
     wait_for(&mut harness, "the list", |app| app.list().is_some());
     let num_prompts = harness.state().list().unwrap().prompts.len();
     assert!((num_prompts as f64 - 25_000.0).abs() < 800.0, "{num_prompts}");
-    for words in ["PETSIRD", "FWHM 45.0 mm", "efficiencies; randoms", "8 rings of 96, 0 gaps", "Lines per event"] {
+    for words in ["PETSIRD", "FWHM 45.0 mm", "efficiencies; randoms", "8 rings of 96, 0 gaps", "Rays per LOR"] {
         assert!(harness.query_all_by_label_contains(words).next().is_some(), "{words}");
     }
     // Events have one projector, and their counts over time a tab of their own.

@@ -90,7 +90,7 @@ fn what_the_race_loses_is_told_in_numbers() {
     assert!(race.lost_step_max == race.lost && race.lost_voxel_max >= race.lost && race.lost_voxel_max <= 1.0, "{race:?}");
     assert!(has(&harness, "image level ") && has(&harness, "lost so far: up to "));
     let job = &harness.state().live().info.as_ref().unwrap().job;
-    assert!(job.settings.research.racy_sensitivity);
+    assert!(job.settings.has_racy_sensitivity());
     harness.get_by_role_and_label(egui::accesskit::Role::RadioButton, "deterministic").click();
     step(&mut harness);
     harness.get_by_label_contains("No race condition: deterministic");

@@ -14,9 +14,9 @@ fn a_run_with_replicates_has_error_bars_in_table_curves_and_slices() {
     let Some(renderer) = renderer() else { return };
     let mut harness = window(renderer, [1400.0, 900.0], Theme::Light, false);
     wait_for(&mut harness, "the study", |app| app.counts().is_some());
-    bring_into_view(&mut harness, "Set Error bars");
-    click(&mut harness, "Set Error bars");
-    let field = harness.get_by_role_and_label(Role::SpinButton, "Error bars");
+    bring_into_view(&mut harness, "Set Replicates");
+    click(&mut harness, "Set Replicates");
+    let field = harness.get_by_role_and_label(Role::SpinButton, "Replicates");
     field.set_value_accesskit(4.0);
     harness.run_steps(3);
     let set = |harness: &mut egui_kittest::Harness<'_, App>, label: &str, value: f64| {
@@ -89,9 +89,9 @@ fn the_form_sets_a_part_of_the_time_of_the_scan() {
         harness.run_steps(3);
     };
     assert!(harness.query_by_label("Set As if scanned for").is_none(), "only error bars have a part of the time");
-    bring_into_view(&mut harness, "Set Error bars");
-    click(&mut harness, "Set Error bars");
-    harness.get_by_role_and_label(Role::SpinButton, "Error bars").set_value_accesskit(2.0);
+    bring_into_view(&mut harness, "Set Replicates");
+    click(&mut harness, "Set Replicates");
+    harness.get_by_role_and_label(Role::SpinButton, "Replicates").set_value_accesskit(2.0);
     harness.run_steps(3);
     assert!(harness.query_by_label("Scan duration").is_none());
     bring_into_view(&mut harness, "Set As if scanned for");
@@ -102,6 +102,8 @@ fn the_form_sets_a_part_of_the_time_of_the_scan() {
     let refusal =
         |app: &App| app.next_start().is_some_and(|next| next.as_ref().is_err_and(|text| text.contains("set the scan duration")));
     wait_for(&mut harness, "the refusal", refusal);
+    bring_into_view(&mut harness, "Set Scan duration");
+    click(&mut harness, "Set Scan duration");
     set(&mut harness, "Scan duration", 20.0);
     let refusal = |app: &App| {
         app.next_start().is_some_and(|next| next.as_ref().is_err_and(|text| text.contains("at most the 20 s of the scan")))
@@ -114,7 +116,7 @@ fn the_form_sets_a_part_of_the_time_of_the_scan() {
     click(&mut harness, "Start");
     wait_for(&mut harness, "the end of the run", |app| app.live().run == 1 && app.is_run_over());
     let expected = ReplicateSettings { as_if_secs: Some(30.0), scan_secs: Some(120.0), ..ReplicateSettings::new(2) };
-    assert_eq!(harness.state().live().info.as_ref().unwrap().job.settings.replicates, Some(expected));
+    assert_eq!(harness.state().live().info.as_ref().unwrap().job.settings.replicates(), Some(expected));
     // Without it all of the scan.
     bring_into_view(&mut harness, "Set As if scanned for");
     click(&mut harness, "Set As if scanned for");

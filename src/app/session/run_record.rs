@@ -208,14 +208,14 @@ impl RunRecord {
         let em = EmRecord {
             subsets: self.info.num_subsets,
             start_image: if settings.init.is_some() { "given" } else { "uniform" }.to_owned(),
-            racy_sensitivity: settings.research.racy_sensitivity,
+            racy_sensitivity: settings.has_racy_sensitivity(),
             race: self.race_at(subiteration),
             subset_rule: settings.subset_rule.map(SubsetRecord::from),
         };
-        let fbp = FbpRecord { program: self.info.projector.clone(), kernel: settings.research.kernel };
+        let fbp = FbpRecord { program: self.info.projector.clone() };
         let ascent = self.ascent_record(subiteration);
         // Those of the step that made the image.
-        let mut parameters = settings.parameters.in_full(entry.parameters);
+        let mut parameters = settings.parameters.in_full(&settings.algorithm.settings());
         if let Some(tuning) = ascent.as_ref().and_then(|ascent| Some(ascent.switched.last()?.tuning)) {
             parameters.extend(settings.algorithm.parameters_of(tuning));
         }
@@ -225,7 +225,7 @@ impl RunRecord {
             fbp: is_fbp.then_some(fbp),
             explained: self.explained_by(subiteration).map(ExplainedRecord::from).unwrap_or_default(),
             ascent,
-            replicates: settings.replicates,
+            replicates: settings.replicates(),
             parameters,
         }
     }

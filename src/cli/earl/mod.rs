@@ -5,5 +5,5 @@ mod options;
 mod run;
 mod strengths;
 
-pub use options::{EarlOptions, OTHERS};
+pub use options::EarlOptions;
 pub use run::run;

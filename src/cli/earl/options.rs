@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::strengths::Strengths;
+use crate::cli::reconstruct::data::RECONSTRUCT_ONLY;
 use crate::cli::reconstruct::options::ReconstructOptions;
 use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::options::{not_negative, number};
@@ -13,40 +14,6 @@ use crate::cli::shared::standards::{is_file, standard};
 use crate::data::{RecoveryQuantity, RecoveryStandard};
 use crate::io::recovery::built_in;
 use crate::session::{RecoveryQuery, RoiSet};
-
-/// Options of `reconstruct` without an effect here, by their identifiers: written images, several images, other data.
-pub const OTHERS: &[&str] = &[
-    "csv",
-    "reference_image",
-    "save_every",
-    "post_filter_mm",
-    "calibration",
-    "anonymise",
-    "json",
-    "part",
-    "skip_done",
-    "frames",
-    "follow",
-    "matrix",
-    "reference",
-    "mask",
-    "sources",
-    "experiment",
-    "phase",
-    "field_shift",
-    "kernel",
-    "suv",
-    "dose_mbq",
-    "injected",
-    "scan_start",
-    "duration_secs",
-    "half_life",
-    "weight_kg",
-    "height_cm",
-    "sex",
-    "multiplicative_includes",
-    "additive_includes",
-];
 
 /// Options of `tomoscope earl`.
 #[derive(Args, Clone, Debug)]
@@ -101,7 +68,7 @@ impl EarlOptions {
     /// # Errors
     /// Options that only `reconstruct` has.
     pub fn reconstruction(&self) -> CliResult<ReconstructOptions> {
-        if let Some(option) = self.each.given.first_of(OTHERS.iter().copied()) {
+        if let Some(option) = self.each.given.first_in(RECONSTRUCT_ONLY.iter().copied()) {
             return Err(CliError::arguments(format!(
                 "{option} has no effect on earl, which writes no image; use it with tomoscope reconstruct"
             )));

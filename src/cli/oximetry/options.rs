@@ -10,8 +10,8 @@ use crate::cli::shared::notices;
 use crate::cli::shared::options::{TalkOptions, count, device, not_negative, number, seed};
 use crate::cli::shared::outputs::check_same_grid;
 use crate::cli::shared::oxygen::calibration;
-use crate::cli::shared::parameter_options::{SweepParameterOptions, algorithm_for, check_parameters};
 use crate::cli::shared::paths::file_of;
+use crate::cli::shared::setting_options::{SettingOptions, SweepSettings, algorithm_for, check_settings};
 use crate::data::{Origin, OxygenCalibration, RelaxationRate, Volume};
 use crate::io::formats::{Content, FileKind};
 use crate::io::oximetry::{self, OximetryStudy};
@@ -82,7 +82,7 @@ pub struct OximetryOptions {
     pub algorithm: Option<AlgorithmChoice>,
 
     #[command(flatten)]
-    pub parameters: SweepParameterOptions,
+    pub parameters: SettingOptions<SweepSettings>,
 
     /// Most iterations of total variation.
     ///
@@ -188,7 +188,7 @@ impl OximetryOptions {
         if num != 0 && num != self.inputs.len() {
             return Err(CliError::arguments("images and acquisitions together; name inputs of one kind"));
         }
-        let parameters = SweepParameterOptions::parameters().map(|parameter| parameter.key);
+        let parameters = SettingOptions::<SweepSettings>::settings().map(|parameter| parameter.key);
         let of_acquisitions = parameters.chain(["repeats", "algorithm", "iterations"]);
         if let Some(option) = self.given.first_of(of_acquisitions).filter(|_| num == 0) {
             return Err(CliError::arguments(format!("{option} is for EPRI acquisitions; name them in place of their images")));
@@ -202,7 +202,7 @@ impl OximetryOptions {
     /// An algorithm for other data, options of another algorithm, positive values of signed images.
     pub fn algorithm(&self) -> CliResult<AlgorithmChoice> {
         let algorithm = algorithm_for(DataKind::Sweep, self.algorithm)?;
-        check_parameters(&self.given, algorithm)?;
+        check_settings(&self.given, algorithm)?;
         if self.iterations.is_some() && algorithm != AlgorithmChoice::TV {
             return Err(CliError::arguments("--iterations: EPRI acquisitions iterate with --algorithm tv only"));
         }

@@ -72,7 +72,7 @@ pub fn read(options: &OximetryOptions, fitter: &RateFitter) -> CliResult<PulseAc
         let default = default_sweep_settings(&study.measured)?;
         let grid = settings.first().map_or(&default.grid, |first| &first.grid).clone();
         let (mut parameters, num_iterations) = (default.parameters, suited.unwrap_or(default.num_iterations));
-        parameters.keep(algorithm.entry().parameters);
+        parameters.keep(&algorithm.settings());
         parameters.extend(options.parameters.values());
         settings.push(RunSettings { algorithm, parameters, num_iterations, device: options.device, grid, ..default });
         sweeps.push(study.measured);
@@ -110,11 +110,11 @@ pub fn images(acquisitions: &PulseAcquisitions, rate: RelaxationRate, task: &Tas
         record.get_or_insert_with(|| AlgorithmRecord {
             name: entry.key.to_owned(),
             em: None,
-            fbp: is_fbp.then_some(FbpRecord { program, kernel: settings.research.kernel }),
+            fbp: is_fbp.then_some(FbpRecord { program }),
             explained: ExplainedRecord::default(),
             ascent: None,
             replicates: None,
-            parameters: settings.parameters.in_full(entry.parameters),
+            parameters: settings.parameters.in_full(&settings.algorithm.settings()),
         });
     }
     Ok(Reconstructed { images, record, iterations, explained, unconverged })

@@ -43,7 +43,7 @@ pub struct BatchOptions {
     /// Maximum number of inputs to reconstruct at the same time.
     ///
     /// Jobs share the CPU threads. A job waits until enough memory is free.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u16>)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u16>, help_heading = "Several inputs")]
     jobs: u16,
 
     /// Image to write ({read images}; sinograms and list-mode data also .dcm, a DICOM PET series).

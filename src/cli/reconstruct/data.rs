@@ -8,10 +8,10 @@ use DataKind::{Events, Pairs, Projections, Sweep};
 use super::options::ReconstructOptions;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::known::cuda_device;
-use crate::cli::shared::parameter_options::{algorithm_for, algorithms_with, check_parameters, kinds_of, parameters};
+use crate::cli::shared::setting_options::{algorithm_for, check_settings, kinds_with, settings};
 use crate::io::foreign;
 use crate::io::formats::{Access, Content, Format, described};
-use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, data_kind_of};
+use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, RACY_SENSITIVITY, data_kind_of};
 use crate::text::either;
 
 /// Returns the supported inputs as text.
@@ -41,41 +41,35 @@ pub fn kind_of(path: &Path) -> CliResult<DataKind> {
     Ok(kind)
 }
 
-const SCANS: &[DataKind] = &[Projections];
-const LISTS: &[DataKind] = &[Events];
-const PAIRS: &[DataKind] = &[Pairs];
-const SWEEPS: &[DataKind] = &[Sweep];
-/// Data that may still be written.
-const GROWING: &[DataKind] = &[Events, Sweep];
-/// Data that are reconstructed by MLEM or OSEM along lines.
-const ALONG_LINES: &[DataKind] = &[Projections, Events];
-/// Data that are reconstructed by iterations.
-const ITERATIVE: &[DataKind] = &[Projections, Events, Pairs];
-
-/// Options for some kinds of data only, by their identifiers. (Parameters of algorithms are for the data of their algorithms.)
-pub(in crate::cli) const LIMITED: &[(&[&str], &[DataKind])] = &[
-    (&["reference", "phase", "field_shift", "kernel", "mask", "sources", "experiment"], SWEEPS),
-    (&["crystals", "normalization", "yrt_tof_ps", "yrt_tof_range", "yrt_randoms"], LISTS),
-    (&["frame", "frames", "split_blocks"], LISTS),
-    (&["no_tof"], ALONG_LINES),
-    (&["tof_mash", "tof_sigmas"], SCANS),
-    (&["attenuation", "add_attenuation", "mu_unit", "ct", "kvp", "ct_fwhm_mm", "ct_shift_mm"], ALONG_LINES),
-    (&["suv", "dose_mbq", "injected", "scan_start", "duration_secs", "half_life"], ALONG_LINES),
-    (&["weight_kg", "height_cm", "sex", "multiplicative_includes", "additive_includes"], ALONG_LINES),
-    (&["follow"], GROWING),
-    (&["matrix"], PAIRS),
-    (&["tubes", "projector", "threads_per_block"], SCANS),
-    (&["multiplicative", "multiplicative_inverse", "additive", "additive_inside"], SCANS),
-    (&["no_corrections", "corrections_of_another_scan"], SCANS),
-    (&["subsets", "racy_sensitivity", "rays", "fov_radius_mm", "psf_fwhm_mm", "psf"], ALONG_LINES),
-    (&["as_if_secs"], ALONG_LINES),
-    (&["bootstrap", "bootstrap_seed"], ITERATIVE),
-    (&["stop_plateau", "accumulation"], ITERATIVE),
-    (BY_ITERATION, &[Projections, Events, Pairs, Sweep]),
+/// Groups of options for some kinds of data only. An option names its group at its declaration; all options of some structs are in one
+/// group. (The settings of algorithms are for the data of their algorithms.)
+const GROUPS: &[(&str, &[DataKind])] = &[
+    ("EpriOptions", &[Sweep]),
+    ("ListArguments", &[Events]),
+    ("CtArguments", &[Projections, Events]),
+    ("UptakeOptions", &[Projections, Events]),
+    ("for_scans", &[Projections]),
+    ("for_lists", &[Events]),
+    ("for_pairs", &[Pairs]),
+    ("for_lines", &[Projections, Events]),
+    ("for_counts", &[Projections, Events, Pairs]),
+    (STEPS, &[Projections, Events, Pairs, Sweep]),
+    ("for_growing", &[Events, Sweep]),
 ];
 
 /// Options of algorithms that iterate.
-const BY_ITERATION: &[&str] = &["iterations", "stop_noise", "stop_recovery", "init", "save_every"];
+const STEPS: &str = "steps";
+
+/// Options of total variation.
+const VARIATION: &str = "variation";
+
+/// Options without an effect on commands that write no image.
+pub(in crate::cli) const RECONSTRUCT_ONLY: &[&str] = &["reconstruct_only", "EpriOptions", "UptakeOptions"];
+
+/// Groups of the options of `reconstruct`, by which they are limited.
+pub(in crate::cli) fn groups() -> impl Iterator<Item = &'static str> {
+    GROUPS.iter().map(|(group, _)| *group).chain([VARIATION]).chain(RECONSTRUCT_ONLY.iter().copied())
+}
 
 impl ReconstructOptions {
     /// Refuses options and algorithms that do not go with the data.
@@ -88,21 +82,22 @@ impl ReconstructOptions {
             let takes: Vec<&str> = takes.iter().map(|kind| kind.plural()).collect();
             Err(CliError::arguments(format!("{option} is for {}; {input} is {}", listed(&takes), data.singular())))
         };
-        for (ids, takes) in LIMITED.iter().filter(|(_, takes)| !takes.contains(&data)) {
-            if let Some(option) = self.given.first_of(ids.iter().copied()) {
+        for (group, takes) in GROUPS.iter().filter(|(_, takes)| !takes.contains(&data)) {
+            if let Some(option) = self.given.first_in([*group]) {
                 return refuse(option, takes);
             }
         }
-        for parameter in parameters() {
-            let takes: Vec<DataKind> = algorithms_with(parameter.key).flat_map(kinds_of).collect();
-            if let Some(option) = self.given.first_of([parameter.key]).filter(|_| !takes.contains(&data)) {
+        for setting in settings() {
+            let takes = kinds_with(setting);
+            if let Some(option) = self.given.first_of([setting.key]).filter(|_| !takes.contains(&data)) {
                 return refuse(option, &takes);
             }
         }
         let algorithm = algorithm_for(data, self.algorithm)?;
-        check_parameters(&self.given, algorithm)?;
-        let of_variation = BY_ITERATION.iter().copied().chain(["mask", "sources", "experiment"]);
-        if let Some(option) = self.given.first_of(of_variation).filter(|_| data == Sweep && algorithm != AlgorithmChoice::TV) {
+        check_settings(&self.given, algorithm)?;
+        if let Some(option) =
+            self.given.first_in([STEPS, VARIATION]).filter(|_| data == Sweep && algorithm != AlgorithmChoice::TV)
+        {
             return Err(CliError::arguments(format!("{option}: {} iterate with --algorithm tv only", data.plural())));
         }
         if !algorithm.entry().has_subsets && self.subsets.is_some_and(|n| n > 1) {
@@ -117,7 +112,9 @@ impl ReconstructOptions {
     /// Refuses options that would have no effect.
     fn check_effects(&self) -> CliResult {
         let projector = &self.projector;
-        if self.racy_sensitivity && !projector.accumulation.is_some_and(|accumulation| accumulation.has_race()) {
+        if self.given.first_of([RACY_SENSITIVITY.key]).is_some()
+            && !projector.accumulation.is_some_and(|accumulation| accumulation.has_race())
+        {
             return Err(CliError::arguments("--racy-sensitivity has an effect only with --accumulation non-atomic"));
         }
         projector.check_effects()

@@ -80,7 +80,7 @@ fn with_field_shift(study: Study<Acquisition>, options: &ReconstructOptions) -> 
             return refuse("auto needs the finished acquisition; with --follow, set the shift in mT (--field-shift MT)");
         }
         _ if !options.epri.sources.is_empty() => {
-            return refuse("auto is for one reference spectrum; with --sources, set the shift in mT (--field-shift MT)");
+            return refuse("auto is for one reference spectrum; with --radicals, set the shift in mT (--field-shift MT)");
         }
         _ => {
             let Some(fit) = study.measured.look(FieldFit::of) else {

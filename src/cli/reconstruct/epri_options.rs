@@ -9,11 +9,11 @@ use crate::cli::shared::error::{CliError, CliResult};
 use crate::cli::shared::notices;
 use crate::data::{Experiment, Notice, Radical};
 use crate::io::{ReferenceChoice, field_notice, identity, read_reference, read_sweep_at_phase};
-use crate::plan::PlaneKernel;
 use crate::recon::field_warnings;
 
 /// Options of EPRI acquisitions.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "EPRI acquisitions")]
 pub struct EpriOptions {
     /// Reference spectrum of continuous-wave data.
     ///
@@ -36,28 +36,22 @@ pub struct EpriOptions {
     pub field_shift: Option<FieldShiftChoice>,
 
     /// Total variation: image file whose positive voxels are reconstructed; the others stay 0.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "variation")]
     pub mask: Option<PathBuf>,
 
     /// Total variation: several radicals, NAME=FILE,NAME=FILE, with the spectrum of each. Writes OUT_NAME for each.
     ///
     /// Default: one radical, with the reference spectrum.
-    #[arg(long, value_name = "NAME=FILE", value_delimiter = ',', value_parser = source, conflicts_with_all = ["init", "reference"])]
+    #[arg(id = "radicals", long, alias = "sources", value_name = "NAME=FILE", value_delimiter = ',', value_parser = source, conflicts_with_all = ["init", "reference"], group = "variation")]
     pub sources: Vec<Source>,
 
     /// Total variation: further acquisition of the same object with another microwave power, modulation, field range or gradients; also
     /// more than once.
     ///
-    /// The image explains all acquisitions at once. With --sources, the spectrum of each radical in this acquisition follows the file:
-    /// --sources A=FILE,B=FILE --experiment FILE,A=FILE,B=FILE. Without, its reference spectrum is NAME-h in the folder of NAME-proj.
-    #[arg(long, value_name = "FILE,NAME=FILE", value_parser = experiment, conflicts_with = "follow")]
+    /// The image explains all acquisitions at once. With --radicals, the spectrum of each radical in this acquisition follows the file:
+    /// --radicals A=FILE,B=FILE --experiment FILE,A=FILE,B=FILE. Without, its reference spectrum is NAME-h in the folder of NAME-proj.
+    #[arg(long, value_name = "FILE,NAME=FILE", value_parser = experiment, conflicts_with = "follow", group = "variation")]
     pub experiment: Vec<ExperimentFiles>,
-
-    /// Implementation of single-stage backprojection: fast, or paper (double precision, in the order of Qiao et al. 2015).
-    ///
-    /// Default: fast.
-    #[arg(long)]
-    pub kernel: Option<PlaneKernel>,
 }
 
 /// A radical and the file of its spectrum.
@@ -108,7 +102,7 @@ impl ExperimentFiles {
         let names = |sources: &[Source]| sources.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
         let file = self.file.display();
         Err(CliError::arguments(match (radicals.is_empty(), self.sources.is_empty()) {
-            (true, _) => format!("--experiment {file}: spectra of radicals ({}) need --sources", names(&self.sources)),
+            (true, _) => format!("--experiment {file}: spectra of radicals ({}) need --radicals", names(&self.sources)),
             (false, true) => {
                 format!("--experiment {file}: the spectra of {} in it are missing: add ,NAME=FILE for each", names(radicals))
             }
@@ -154,7 +148,7 @@ impl EpriOptions {
     pub fn radicals(&self) -> CliResult<Vec<Radical>> {
         let names: Vec<&str> = self.sources.iter().map(|source| source.name.as_str()).collect();
         if let Some(name) = Radical::named_twice(&names) {
-            return Err(CliError::arguments(format!("--sources: {name} is named twice")));
+            return Err(CliError::arguments(format!("--radicals: {name} is named twice")));
         }
         self.sources.iter().map(Source::read).collect()
     }

@@ -11,7 +11,7 @@ pub mod options;
 pub mod parts;
 pub mod processes;
 pub mod reference_image;
-pub mod replicate_options;
+pub mod replicates;
 pub mod run;
 pub mod run_progress;
 pub mod runner;

@@ -9,7 +9,7 @@ use clap::{ArgGroup, Args};
 use super::epri_options::{EpriOptions, ExperimentFiles};
 use super::follow_list::follow_list;
 use super::parts::PartOptions;
-use super::replicate_options::ReplicateOptions;
+use super::replicates::of_deviation;
 use super::stop_options::StopOptions;
 use super::uptake::options::UptakeOptions;
 use crate::algebra::{Host, ImageSpace};
@@ -21,9 +21,9 @@ use crate::cli::shared::list_options::ListArguments;
 use crate::cli::shared::notices;
 use crate::cli::shared::options::{ProjectorOptions, TalkOptions, calibration, count, positive};
 use crate::cli::shared::outputs::Files;
-use crate::cli::shared::parameter_options::ParameterOptions;
 use crate::cli::shared::paths::{is_numbered, of_frame, of_input};
 use crate::cli::shared::progress::with_bar;
+use crate::cli::shared::setting_options::SettingOptions;
 use crate::data::{CtSettings, Fingerprint, Frames, MuUnit, Notice, Psf, Unit, frame_ms};
 use crate::geometry::Grid;
 use crate::io::list_mode::ListOptions;
@@ -31,14 +31,15 @@ use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{OutputLock, PetricFolder, before_ending, read_epri_volume, read_pair_study, read_volume};
 use crate::plan::{
-    AlgorithmChoice, Cache, DataKind, Job, ListSelection, ResearchSettings, RunSettings, SPECTRAL_SAMPLES, ScanFiles,
-    ScanWithNeighbours, SubsetRule, TofSettings, check_basis, data_kind_of, default_list_settings, default_num_iterations,
-    default_settings, list_study, ring_basis,
+    AS_IF_SECS, AlgorithmChoice, Cache, DataKind, Job, ListSelection, REPLICATES, RunSettings, SCAN_SECS, SPECTRAL_SAMPLES,
+    ScanFiles, ScanWithNeighbours, SubsetRule, TofSettings, check_basis, data_kind_of, default_list_settings,
+    default_num_iterations, default_settings, list_study, ring_basis,
 };
 
 /// Options of `tomoscope reconstruct`.
 #[derive(Args, Clone, Debug)]
-#[command(group = ArgGroup::new("use_of_rois").multiple(true), group = ArgGroup::new("use_of_duration").multiple(true))]
+#[command(group = ArgGroup::new("use_of_rois").multiple(true).arg(REPLICATES.key))]
+#[command(group = ArgGroup::new("use_of_duration").multiple(true).arg(AS_IF_SECS.key))]
 pub struct ReconstructOptions {
     /// Input; each of several inputs has its copy of these options.
     #[arg(skip)]
@@ -64,11 +65,11 @@ pub struct ReconstructOptions {
     /// Algorithm: mlem, osem, svrg, bsrem, or for EPRI fbp, fbp-multistage (two stages) or tv (total variation).
     ///
     /// fbp-multistage resamples directions that are not at equal linear angles. Default: osem, or fbp.
-    #[arg(long)]
+    #[arg(long, help_heading = "Algorithm")]
     pub algorithm: Option<AlgorithmChoice>,
 
     #[command(flatten)]
-    pub parameters: ParameterOptions,
+    pub parameters: SettingOptions,
 
     #[command(flatten)]
     pub epri: EpriOptions,
@@ -76,21 +77,18 @@ pub struct ReconstructOptions {
     /// Number of full iterations.
     ///
     /// Default: subsets × iterations is about 56, that is 4 with 14 subsets and 56 with one.
-    #[arg(long, value_name = "N", value_parser = count::<u32>)]
+    #[arg(long, value_name = "N", value_parser = count::<u32>, help_heading = "Algorithm", group = "steps")]
     pub iterations: Option<u32>,
 
     /// Number of subsets.
     ///
     /// Default of svrg and bsrem: the divisor of the number of views nearest to 25 (list-mode data: 25). Of osem: at most 14, with at least 50 000 counts net of the expected background and at least 4 views each (list-mode
     /// data have no views), and if possible a divisor of the number of views.
-    #[arg(long, value_name = "N", value_parser = count::<u32>)]
+    #[arg(long, value_name = "N", value_parser = count::<u32>, help_heading = "Algorithm", group = "for_lines")]
     pub subsets: Option<u32>,
 
     #[command(flatten)]
     pub stop: StopOptions,
-
-    #[command(flatten)]
-    pub replicates: ReplicateOptions,
 
     #[command(flatten)]
     pub list_arguments: ListArguments,
@@ -98,51 +96,58 @@ pub struct ReconstructOptions {
     /// Time frame in seconds, in the times of the list. They can begin later than 0: `info` prints their range.
     ///
     /// A limit inside a time block (PETSIRD) moves to the nearest block edge. Default: all events.
-    #[arg(long, value_name = "FROM-TO", value_parser = frame_ms)]
+    #[arg(long, value_name = "FROM-TO", value_parser = frame_ms, help_heading = "List-mode data", group = "for_lists")]
     pub frame: Option<Range<u32>>,
 
     /// Time frames in seconds: 0-60,60-300, or 6x10,4x60 (six frames of ten seconds, four of sixty).
     ///
     /// Each frame is written as OUT_fNNN. Frames of equal duration without gaps are also written as one 4-D image if OUT ends
     /// in .nii or .nii.gz.
-    #[arg(long, value_name = "FRAMES", conflicts_with = "frame")]
+    #[arg(
+        long,
+        value_name = "FRAMES",
+        conflicts_with = "frame",
+        help_heading = "List-mode data",
+        group = "for_lists",
+        group = "reconstruct_only"
+    )]
     pub frames: Option<Frames>,
 
     /// Keep frame limits inside time blocks (PETSIRD) and draw the events of a divided block at random.
     ///
     /// The value is the seed. Default: 1.
-    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
+    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", require_equals = true, help_heading = "List-mode data", group = "for_lists")]
     pub split_blocks: Option<u64>,
 
     /// Attenuation map: linear attenuation coefficients at 511 keV ({read images}), on any grid.
     ///
     /// Factors of sinograms are multiplied by the attenuation factors of the map.
-    #[arg(long, value_name = "FILE", group = "object_attenuation")]
+    #[arg(long, value_name = "FILE", group = "object_attenuation", help_heading = "Corrections", group = "for_lines")]
     pub attenuation: Option<PathBuf>,
 
     /// Further attenuation map to add, as of a bed or a holder, on any grid; also more than once.
-    #[arg(long, value_name = "FILE", requires = "object_attenuation")]
+    #[arg(long, value_name = "FILE", requires = "object_attenuation", help_heading = "Corrections", group = "for_lines")]
     pub add_attenuation: Vec<PathBuf>,
 
     /// Unit of the attenuation maps: per-cm or per-mm.
     ///
     /// Default: that of each file, else per-cm if its largest value is above 0.06, and per-mm if it is below 0.02.
-    #[arg(long, value_name = "UNIT", requires = "attenuation")]
+    #[arg(long, value_name = "UNIT", requires = "attenuation", help_heading = "Corrections", group = "for_lines")]
     pub mu_unit: Option<MuUnit>,
 
     #[command(flatten)]
     pub ct: CtArguments,
 
     /// Ignore time-of-flight information.
-    #[arg(long)]
+    #[arg(long, help_heading = "Resolution and time of flight", group = "for_lines")]
     pub no_tof: bool,
 
     /// Add up N neighbouring time-of-flight bins of a sinogram; N divides their number.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u16>, conflicts_with = "no_tof")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u16>, conflicts_with = "no_tof", help_heading = "Resolution and time of flight", group = "for_scans")]
     pub tof_mash: u16,
 
     /// Standard deviations after which the time-of-flight kernel of a sinogram ends.
-    #[arg(long, value_name = "SIGMAS", default_value_t = 3.0, value_parser = positive, conflicts_with = "no_tof")]
+    #[arg(long, value_name = "SIGMAS", default_value_t = 3.0, value_parser = positive, conflicts_with = "no_tof", help_heading = "Resolution and time of flight", group = "for_scans")]
     pub tof_sigmas: f64,
 
     #[command(flatten)]
@@ -151,26 +156,32 @@ pub struct ReconstructOptions {
     /// Start image; also sets the grid unless --image, --voxel-mm or --like is given.
     ///
     /// Default: a uniform image with the number of counts of the data.
-    #[arg(long, value_name = "IMAGE")]
+    #[arg(long, value_name = "IMAGE", help_heading = "Algorithm", group = "steps")]
     pub init: Option<PathBuf>,
 
     /// Resolution model: FWHM of a Gaussian point spread function, mm, in one number or along x, y and z (4.5 or 4.5,4.5,6).
     ///
     /// It is a part of the projections, in both directions; --post-filter-mm only blurs the written images.
-    #[arg(long, value_name = "FWHM", conflicts_with = "psf")]
+    #[arg(
+        long,
+        value_name = "FWHM",
+        conflicts_with = "psf",
+        help_heading = "Resolution and time of flight",
+        group = "for_lines"
+    )]
     pub psf_fwhm_mm: Option<Psf>,
 
     /// Resolution model that depends on the distance from the axis (TOML): radius_mm and, of the same length, radial_fwhm_mm,
     /// tangential_fwhm_mm and axial_fwhm_mm.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Resolution and time of flight", group = "for_lines")]
     pub psf: Option<PathBuf>,
 
     /// System matrix of the ring of crystals (.matrix).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Algorithm", group = "for_pairs", group = "reconstruct_only")]
     pub matrix: Option<PathBuf>,
 
     /// ROIs to measure on every iterate (.toml, .json), for --csv or a stopping rule.
-    #[arg(long, value_name = "FILE", requires = "use_of_rois")]
+    #[arg(long, value_name = "FILE", requires = "use_of_rois", help_heading = "Measurements")]
     pub rois: Option<PathBuf>,
 
     /// Table of measured values to write.
@@ -181,32 +192,32 @@ pub struct ReconstructOptions {
     /// step of svrg and bsrem: update, step_size, num_halved, and where it goes through all data objective, data_term, penalty. Per
     /// non-atomic step: lost, lost_of_ones, level. EPRI: one row per block of projections, with their number in the column
     /// subset. All values refer to the image without post-filter.
-    #[arg(long, value_name = "FILE", group = "use_of_rois")]
+    #[arg(long, value_name = "FILE", group = "use_of_rois", help_heading = "Measurements", group = "reconstruct_only")]
     pub csv: Option<PathBuf>,
 
     /// Reference image on the same grid: print its correlation coefficient with each written iterate.
     ///
     /// The table contains it as correlation, and with a background ROI (--rois) the measures of convergence object_rmse,
     /// background_rmse and region_error. The values refer to the image without post-filter.
-    #[arg(long, value_name = "IMAGE")]
+    #[arg(long, value_name = "IMAGE", help_heading = "Measurements", group = "reconstruct_only")]
     pub reference_image: Option<PathBuf>,
 
     /// Also write the image of every N-th iteration, as OUT_itNNN.
-    #[arg(long, value_name = "N", value_parser = count::<u32>)]
+    #[arg(long, value_name = "N", value_parser = count::<u32>, help_heading = "Output", group = "steps", group = "reconstruct_only")]
     pub save_every: Option<u32>,
 
     /// FWHM of a Gaussian post-filter for the written images, mm.
     ///
     /// A uniform image stays uniform up to its faces. An object near a face gains activity: +1.8 % for 20 mm and +5.5 %
     /// for 50 mm (cylinder of 137 mm on 141 × 141 × 37.5 mm).
-    #[arg(long, value_name = "FWHM", value_parser = positive)]
+    #[arg(long, value_name = "FWHM", value_parser = positive, help_heading = "Output", group = "reconstruct_only")]
     pub post_filter_mm: Option<f64>,
 
     /// Calibration factor in Bq/mL per count/mm; written images are in Bq/mL.
     ///
     /// The factor gives the mean concentration during the whole scan; it is divided by the share of a frame in the scan's time.
     /// The table stays in counts/mm.
-    #[arg(long, value_name = "FACTOR", value_parser = calibration, group = "use_of_duration")]
+    #[arg(long, value_name = "FACTOR", value_parser = calibration, group = "use_of_duration", help_heading = "Output", group = "reconstruct_only")]
     pub calibration: Option<f64>,
 
     #[command(flatten)]
@@ -215,22 +226,18 @@ pub struct ReconstructOptions {
     /// Write no names of files and no dates into provenance records and DICOM series.
     ///
     /// The scan begins on 2000-01-01; its times keep their distances.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output", group = "reconstruct_only")]
     pub anonymise: bool,
 
     /// Write a timeline as JSON lines.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
-
-    /// Compute the sensitivity image non-atomically, too (non-atomic runs only).
-    #[arg(long)]
-    pub racy_sensitivity: bool,
 
     /// Reconstruct while the file is still being written.
     ///
     /// EPRI projections are used as soon as they are complete; list-mode events are read as they arrive and reconstructed
     /// when the file is complete. Ctrl-C ends it.
-    #[arg(long)]
+    #[arg(long, group = "for_growing", group = "reconstruct_only", help_heading = None::<&str>)]
     pub follow: bool,
 
     #[command(flatten)]
@@ -239,20 +246,20 @@ pub struct ReconstructOptions {
     /// Ignore FILE_mult.hs and FILE_add.hs in the folder of FILE.hs.
     ///
     /// By default they are used as --multiplicative and --additive.
-    #[arg(long)]
+    #[arg(long, help_heading = "Corrections", group = "for_scans")]
     pub no_corrections: bool,
 
     /// Use corrections that were written for another scan, as those of a replicate.
     ///
     /// By default FILE_mult.hs and other corrections with the checksum of another scan are refused.
-    #[arg(long)]
+    #[arg(long, help_heading = "Corrections", group = "for_scans")]
     pub corrections_of_another_scan: bool,
 
     /// Print only the provenance record, as JSON.
     ///
     /// Several inputs, or frames, have a line each, with `input` and `output`; a failed input has a line with `input` and `error`.
     /// The record is also written next to the image, as OUT.ENDING.json.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output", group = "reconstruct_only")]
     pub json: bool,
 
     /// True if each record is one line of JSON among others.
@@ -301,7 +308,12 @@ impl ReconstructOptions {
 
     /// Returns the file of the standard deviations; `None` without replicates.
     pub(super) fn deviation_path(&self) -> Option<PathBuf> {
-        self.replicates.deviation_path(&self.output)
+        self.num_replicates().map(|_| of_deviation(&self.output))
+    }
+
+    /// Returns the number of replicates; `None` = none.
+    pub(super) fn num_replicates(&self) -> Option<usize> {
+        self.parameters.values().number(&REPLICATES).map(|num| num as usize)
     }
 
     /// Returns the file of the spectra in each voxel, if they are requested.
@@ -315,7 +327,7 @@ impl ReconstructOptions {
         let files = files.read(&self.files_to_read().collect::<Vec<_>>());
         let files = files
             .write("-o", [&self.output])
-            .write("--bootstrap", &self.deviation_path())
+            .write("--replicates", &self.deviation_path())
             .write("--spectral-samples", &self.spectra_path())
             .write_lines("--csv", &self.csv)
             .write_lines("--trace", &self.trace);
@@ -325,7 +337,7 @@ impl ReconstructOptions {
         let mut files = of_frames
             .iter()
             .fold(files, |files, frame| files.write("--frames", [&frame.output]).write_lines("--frames", &frame.csv))
-            .write("--bootstrap", &of_frames.iter().filter_map(Self::deviation_path).collect::<Vec<_>>());
+            .write("--replicates", &of_frames.iter().filter_map(Self::deviation_path).collect::<Vec<_>>());
         if let Some(every) = self.save_every {
             for output in of_frames.iter().chain([self]).map(|options| &options.output) {
                 files = files.check_numbered("--save-every", |path| is_numbered(path, output, every as usize))?;
@@ -525,8 +537,8 @@ impl ReconstructOptions {
         let algorithm = self.algorithm.unwrap_or(base.algorithm);
         let [num_subsets, num_iterations] = self.subsets_and_iterations(base.subset_rule, algorithm);
         let mut parameters = base.parameters;
-        parameters.keep(algorithm.entry().parameters);
-        parameters.extend(self.parameters.values());
+        parameters.keep(&algorithm.settings());
+        parameters.extend(self.parameters.values().with_number(&SCAN_SECS, self.uptake.duration_secs));
         Ok(RunSettings {
             algorithm,
             parameters,
@@ -540,18 +552,13 @@ impl ReconstructOptions {
             projector: projector.choice(),
             device: projector.device,
             accumulation: projector.accumulation,
-            research: ResearchSettings {
-                racy_sensitivity: self.racy_sensitivity,
-                threads_per_block: projector.threads_per_block,
-                kernel: self.epri.kernel.unwrap_or_default(),
-            },
+            threads_per_block: projector.threads_per_block,
             num_threads: projector.threads.map(usize::from),
             init: init.map(|(volume, _)| Arc::new(volume)).or(base.init),
             radicals: self.epri.radicals()?,
             experiments: self.epri.experiments(&self.input)?,
             mask: mask.map(|(volume, _)| Arc::new(volume)),
             kappa: kappa.map(|(volume, _)| Arc::new(volume)).or(base.kappa),
-            replicates: self.replicates.settings(self.uptake.duration_secs),
             ..base
         })
     }

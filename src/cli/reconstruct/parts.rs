@@ -12,17 +12,18 @@ use crate::text::counted;
 
 /// Options of the part of a batch, and of outputs that exist.
 #[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Several inputs")]
 pub struct PartOptions {
     /// Do the K-th of N parts: every N-th input from the K-th on, or of one list with --frames every N-th frame. The whole image of a
     /// list's frames is written by the part that finds all of them there. Default: inside an array of Slurm's tasks that of the task,
     /// else all, 1/1.
-    #[arg(long, value_name = "K/N")]
+    #[arg(long, value_name = "K/N", group = "reconstruct_only")]
     part: Option<Part>,
 
     /// Skip outputs that are already up to date.
     ///
     /// An image is up to date if --skip-done or --part made it from the same data with the same settings, and it is unchanged.
-    #[arg(long)]
+    #[arg(long, group = "reconstruct_only")]
     pub skip_done: bool,
 }
 

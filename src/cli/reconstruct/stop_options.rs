@@ -9,19 +9,20 @@ use crate::session::StopRule;
 
 /// Stopping rules: a reconstruction stops with the image that meets a rule; at the latest after --iterations.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Stopping rules")]
 pub struct StopOptions {
     /// Stop after the first iteration with a background noise above this, % (mean NSR of the background ROIs; needs --rois).
-    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "rois", group = "use_of_rois")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "rois", group = "use_of_rois", group = "steps")]
     pub stop_noise: Option<f64>,
 
     /// Stop when the contrast recovery of an ROI varies by less than PERCENT over K iterations (needs --rois).
     ///
     /// Can be given for several ROIs.
-    #[arg(long, value_name = "ROI:PERCENT:K", value_parser = steady, requires = "rois", group = "use_of_rois")]
+    #[arg(long, value_name = "ROI:PERCENT:K", value_parser = steady, requires = "rois", group = "use_of_rois", group = "steps")]
     pub stop_recovery: Vec<StopRule>,
 
     /// Stop after the first iteration that adds at most this part of the total increase of the log-likelihood, %.
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, group = "for_counts")]
     pub stop_plateau: Option<f64>,
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::options::ReconstructOptions;
 use super::processes::must_write;
 use super::reference_image::ReferenceImage;
-use super::replicate_options::region_lines;
+use super::replicates::region_lines;
 use super::run_progress::{Progress, Totals, announce};
 use super::uptake::quantity::Quantity;
 use crate::cli::shared::console::{err, out};
@@ -243,7 +243,7 @@ impl<'a> Work<'a> {
 
     /// Writes the outputs of a halt, and continues if there is more to do.
     fn ended(&mut self, session: &Session, reason: EndReason) -> CliResult<Option<Done>> {
-        if self.options.replicates.bootstrap.is_some()
+        if self.options.num_replicates().is_some()
             && let Some((frame, complete)) = self.last_image.take()
         {
             // A signal stopped the measurement of its standard deviations.
@@ -273,7 +273,7 @@ impl<'a> Work<'a> {
             session.return_frame(frame);
             return Ok(None);
         }
-        if self.options.replicates.bootstrap.is_some() {
+        if self.options.num_replicates().is_some() {
             session.send(Control::MeasureDeviation { post_filter_fwhm_mm: self.options.post_filter_mm });
             self.last_image = Some((frame, complete));
             return Ok(None);
@@ -540,9 +540,9 @@ impl<'a> Work<'a> {
             notices::print(provenance.write_image(path, &volume)?.as_slice());
             out!("{}: its standard deviations", path.display());
         }
-        if let (Some(step), Some(num)) = (&self.last_step, self.options.replicates.bootstrap) {
+        if let (Some(step), Some(num)) = (&self.last_step, self.options.num_replicates()) {
             let scale = self.quantity.scale.unwrap_or(ValueScale::own(frame.volume.unit));
-            region_lines(num.into(), step, &self.rois, scale).into_iter().for_each(|line| out!("{line}"));
+            region_lines(num, step, &self.rois, scale).into_iter().for_each(|line| out!("{line}"));
         }
         Ok(())
     }

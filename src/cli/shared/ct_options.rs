@@ -9,6 +9,7 @@ use crate::data::CtSettings;
 
 /// CT for the attenuation of a scan.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Corrections")]
 pub struct CtArguments {
     /// CT for the attenuation, in Hounsfield units: a folder with a DICOM series, or an image ({read images}).
     ///

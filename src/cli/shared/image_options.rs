@@ -19,6 +19,7 @@ pub type ReadImage = fn(&Path) -> Result<(Volume, Vec<Notice>), IoError>;
 /// Grid of an image. Defaults follow from the scanner: voxels as wide as the bins and half a ring spacing high, in the number
 /// that covers the field of view.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Image grid")]
 pub struct ImageOptions {
     /// Image size in voxels along x, y, z (NX,NY for two-dimensional EPRI).
     #[arg(long, value_name = "NX,NY,NZ", value_parser = sizes, conflicts_with = "like")]

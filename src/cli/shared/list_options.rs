@@ -9,6 +9,7 @@ use crate::io::list_mode::{ListOptions, YrtFields};
 
 /// Options of every command that reads list-mode data.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "List-mode data")]
 pub struct ListArguments {
     /// Crystal table of the scanner (.lut, .hscan, .geom, .crystals.toml).
     ///

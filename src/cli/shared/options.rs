@@ -23,7 +23,7 @@ use crate::text::whole;
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct TalkOptions {
     /// Print only results, warnings and errors.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = None::<&str>)]
     quiet: bool,
 }
 
@@ -50,35 +50,35 @@ pub struct ProjectorOptions {
     ///
     /// cuda is an NVIDIA GPU; gpu is one of any manufacturer, through Vulkan, Metal or Direct3D 12. Several GPUs reconstruct
     /// sinograms, list-mode data and EPRI acquisitions.
-    #[arg(long, default_value = "auto", value_parser = device)]
+    #[arg(long, default_value = "auto", value_parser = device, help_heading = "Device")]
     pub device: DeviceChoice,
 
     /// Number of CPU threads.
     ///
     /// Default: all.
-    #[arg(long, value_parser = count::<u16>)]
+    #[arg(long, value_parser = count::<u16>, help_heading = "Device")]
     pub threads: Option<u16>,
 
     /// CUDA threads per block of the projector per-lor.
     ///
     /// Default: the number with maximum occupancy.
-    #[arg(long, value_name = "N", value_parser = threads_of_a_block)]
+    #[arg(long, value_name = "N", value_parser = threads_of_a_block, help_heading = "Projector", group = "for_scans")]
     pub threads_per_block: Option<u32>,
 
     /// Accumulation in backprojection: atomic, non-atomic or deterministic.
     ///
     /// Default: deterministic on the CPU, atomic on CUDA.
-    #[arg(long)]
+    #[arg(long, help_heading = "Projector", group = "for_counts")]
     pub accumulation: Option<Accumulation>,
 
     /// Projector: auto, per-lor, axial-runs, tubes or tubes-paper (as in Herraiz et al. 2011).
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", help_heading = "Projector", group = "for_scans")]
     projector: ProjectorChoice,
 
     /// Tubes of response (.tubes) for the projector tubes.
     ///
     /// Default: a coarse set, simulated at the start within seconds.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Projector", group = "for_scans")]
     pub tubes: Option<PathBuf>,
 
     /// Rays per LOR: auto, or TANGENTIAL,AXIAL.
@@ -86,32 +86,32 @@ pub struct ProjectorOptions {
     /// auto across: the maximum distance of neighbouring LORs in the field of view divided by the smaller of dx and dy, at
     /// most 8; 1 for list-mode data. auto along the axis: the axial sampling (list-mode data: crystal size or ring spacing)
     /// divided by dz.
-    #[arg(long, default_value = "auto", value_name = "T,A", value_parser = rays)]
+    #[arg(long, default_value = "auto", value_name = "T,A", value_parser = rays, help_heading = "Projector", group = "for_lines")]
     pub rays: Rays,
 
     /// Sinogram of factors of each bin: efficiency × survival, from 0 to about 1.
     ///
     /// Correction factors (normalisation, ACF) are their inverse: --multiplicative-inverse.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Corrections", group = "for_scans")]
     pub multiplicative: Option<PathBuf>,
 
     /// The multiplicative sinogram holds the inverse of the factors: correction factors, as STIR's ACF and normalisation.
-    #[arg(long, requires = "multiplicative")]
+    #[arg(long, requires = "multiplicative", help_heading = "Corrections", group = "for_scans")]
     pub multiplicative_inverse: bool,
 
     /// Sinogram of expected randoms + scatter of each bin.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Corrections", group = "for_scans")]
     pub additive: Option<PathBuf>,
 
     /// The additive sinogram is added before the factors are applied (STIR's convention): it is a/m.
-    #[arg(long, requires = "additive")]
+    #[arg(long, requires = "additive", help_heading = "Corrections", group = "for_scans")]
     pub additive_inside: bool,
 
     /// Radius of the field of view, mm: voxels whose centre lies farther from the axis stay zero.
     ///
     /// Default: the inscribed circle of the image; if the grid is off the axis, the scanner's field of view. project and backproject
     /// take every voxel.
-    #[arg(long, value_name = "R", value_parser = positive)]
+    #[arg(long, value_name = "R", value_parser = positive, help_heading = "Image grid", group = "for_lines")]
     pub fov_radius_mm: Option<f64>,
 }
 

@@ -36,7 +36,7 @@ mod setup;
 mod simulation;
 mod study_files;
 
-pub use algorithms::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters, Value};
+pub use algorithms::common::{AS_IF_SECS, KERNEL, PlaneKernel, RACY_SENSITIVITY, REPLICATE_SEED, REPLICATES, SCAN_SECS};
 pub use algorithms::penalised::{
     AUTO, BETA, EPSILON, FIRST_STEP, GAMMA, KAPPA, KAPPA_OF_FILE, OPTIMALITY, PRIOR, RELAXATION, STEP_RULE, STEP_SIZE,
 };
@@ -44,9 +44,10 @@ pub use algorithms::registry::{
     ALGORITHMS, AlgorithmChoice, AlgorithmEntry, BASELINE, BLOCK, CUTOFF, FILTER, FbpMethod, INTERPOLATION, Method, ORDER,
     SUBSET_ORDER, filter_parameters, filter_settings,
 };
-pub use algorithms::research::{PlaneKernel, ResearchSettings};
-pub use algorithms::total_variation::{LAMBDA, LAMBDA_SPECTRAL, NO, POSITIVITY, SPECTRAL_SAMPLES, TOLERANCE, YES, tv_settings};
+pub use algorithms::setting::{Choice, Kind, NO, Setting, SettingProblem, YES};
+pub use algorithms::total_variation::{LAMBDA, LAMBDA_SPECTRAL, POSITIVITY, SPECTRAL_SAMPLES, TOLERANCE, tv_settings};
 pub use algorithms::traits::{DataKind, Traits};
+pub use algorithms::values::{Value, Values};
 pub use attenuation::factors::attenuation_factors;
 pub use attenuation::factors_cache::attenuated;
 pub use attenuation::maps::{read_maps, read_object_attenuation};
@@ -61,7 +62,7 @@ pub use job::defaults::{
     covering_grid, default_list_settings, default_pair_settings, default_settings, default_settings_of, default_sweep_settings,
     grid_of_voxels, sweep_grid,
 };
-pub use job::replicates::{REPLICATE_LIMITS, ReplicateSettings};
+pub use job::replicates::ReplicateSettings;
 pub use job::settings::{RunSettings, TofSettings, rays_in_use};
 pub use job::subsets::{SubsetRecord, SubsetRule, default_num_iterations};
 pub use job::{Job, StartInfo};

@@ -4,7 +4,7 @@ use crate::coded::coded;
 use crate::data::TofBinsError;
 use crate::geometry::Grid;
 use crate::operator::Misfit;
-use crate::plan::algorithms::parameters::ParameterProblem;
+use crate::plan::algorithms::setting::SettingProblem;
 use crate::text::{bytes, counted, either};
 
 /// Reason why settings do not go together, or do not suit the data.
@@ -114,16 +114,8 @@ pub enum SetupProblem {
         /// Keys of those that suit the data.
         suitable: Vec<&'static str>,
     },
-    /// A number of replicates that is out of range.
-    #[error("expected {} to {} replicates, found {num} (--bootstrap)", limits[0], limits[1])]
-    Replicates {
-        /// Number that was asked for.
-        num: usize,
-        /// Smallest and largest number.
-        limits: [usize; 2],
-    },
     /// An algorithm or data without replicates.
-    #[error("{algorithm} has no error bars with these data; {}", instead(suitable))]
+    #[error("{algorithm} has no replicates with these data; {}", instead(suitable))]
     NoReplicates {
         /// Key of the algorithm.
         algorithm: &'static str,
@@ -145,7 +137,7 @@ pub enum SetupProblem {
     },
     /// A parameter that the algorithm lacks, or a value that the parameter cannot have.
     #[error(transparent)]
-    Parameter(#[from] ParameterProblem),
+    Setting(#[from] SettingProblem),
 
     // Iterations and subsets.
     /// No iteration.
@@ -328,9 +320,9 @@ coded!(
     SetupProblem = "setup.settings",
     "setup.device": Device Lacks OneGpu OneProcess TwoStageGpu,
     "setup.image": ImageSize SmallVoxels EmptyFieldOfView Kappa Mask StartImage NumSlices FlatImage,
-    "setup.algorithm": Algorithm Parameter PaperKernel TwoStageSlice PositiveRecovery WholeSweep Experiments,
+    "setup.algorithm": Algorithm Setting PaperKernel TwoStageSlice PositiveRecovery WholeSweep Experiments,
     "setup.subsets": Iterations Subsets DeviceSubsets,
-    "setup.error-bars": Replicates NoReplicates UnknownDuration LongerScan,
+    "setup.error-bars": NoReplicates UnknownDuration LongerScan,
     "setup.projector": Projector ProjectorMisfit NoProjector Spanned NoHeads,
     "setup.data": NoProjections NoImage,
     "setup.matrix": NoRing MatrixBasis Cubes LargeMatrix NoDecayCounted FewElements
@@ -339,8 +331,8 @@ coded!(
 /// Returns the remedy for an algorithm without error bars.
 fn instead(suitable: &[&'static str]) -> String {
     match suitable {
-        [] => "leave them out (--bootstrap)".to_owned(),
-        _ => format!("choose {} (--algorithm), or leave them out (--bootstrap)", either(suitable)),
+        [] => "leave them out (--replicates)".to_owned(),
+        _ => format!("choose {} (--algorithm), or leave them out (--replicates)", either(suitable)),
     }
 }
 

@@ -294,7 +294,7 @@ pub enum SettingsProblem {
     #[error("first-derivative spectra have negative values: leave --positivity out")]
     PositiveSpectra,
     /// A spectrum in each voxel of several radicals.
-    #[error("--spectral-samples finds the spectrum in each voxel, which has no radicals: leave --sources out")]
+    #[error("--spectral-samples finds the spectrum in each voxel, which has no radicals: leave --radicals out")]
     SpectraOfRadicals,
     /// A spectrum in each voxel from several acquisitions.
     #[error("--spectral-samples finds the spectrum in each voxel from one acquisition: leave --experiment out")]

@@ -208,7 +208,7 @@ fn no_reference(radicals: &[(String, PathBuf)]) -> Notice {
     let sources: Vec<String> = radicals.iter().map(|(name, file)| format!("{name}={}", file.display())).collect();
     Notice::info(format!(
         "No reference spectrum, but spectra of {} radicals in the folder of the projections: total variation makes an image of each \
-         (--algorithm tv --sources {}). For one image, set the reference spectrum (--reference FILE)",
+         (--algorithm tv --radicals {}). For one image, set the reference spectrum (--reference FILE)",
         radicals.len(),
         sources.join(",")
     ))

@@ -11,7 +11,7 @@ use crate::coded::Problem;
 use crate::cuda::{self, CudaBackend};
 use crate::data::{Counts, Study, Volume};
 use crate::operator::{AxialRuns, ViewProjector};
-use crate::plan::{AUTO, AlgorithmChoice, BETA, DeviceChoice, Job, Parameters, RunSettings, prepare};
+use crate::plan::{AUTO, AlgorithmChoice, BETA, DeviceChoice, Job, RunSettings, Values, prepare};
 use crate::recon::{Penalty, PenaltyKernels, PenaltySpec};
 use crate::statistics::median_and_spread;
 use crate::task::Task;
@@ -80,7 +80,7 @@ pub fn bench_penalty(
     let num_subsets = bench.num_subsets;
     let (osem, _) = iterations(study, of(AlgorithmChoice::OSEM, num_subsets), 1, bench.num_iterations)?;
     add("osem-epoch", num_subsets, osem, None);
-    let parameters = Parameters::default().with_choice(&BETA, AUTO);
+    let parameters = Values::default().with_choice(&BETA, AUTO);
     let svrg = RunSettings { parameters, ..of(AlgorithmChoice::SVRG, num_subsets) };
     let (svrg, _) = iterations(study, svrg, 2, bench.num_iterations)?;
     add("svrg-epoch", num_subsets, svrg, Some(osem.0));

@@ -74,9 +74,9 @@ pub fn bench_replicates(bench: &ReplicatesBench, mut report: impl FnMut(&Replica
                 num_subsets,
                 rays: Rays::Fixed { tangential: 1, axial: 1 },
                 device: choice,
-                replicates: (num > 0).then(|| ReplicateSettings::new(num)),
                 projects_replicates_singly: replicates != "at-once",
                 ..RunSettings::new(AlgorithmChoice::OSEM, grid.clone())
+                    .with_replicates((num > 0).then(|| ReplicateSettings::new(num)))
             };
             let task = Task::new();
             let prepared = prepare(&Job::of(&study, settings), &task)?;

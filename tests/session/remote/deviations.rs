@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tomoscope::data::{Counts, Study};
-use tomoscope::plan::{Job, ReplicateSettings, RunSettings};
+use tomoscope::plan::{Job, ReplicateSettings};
 use tomoscope::session::{Command, Control, DeviationUpdate, EventKind, RoiSet, Session, SessionOptions};
 
 use super::super::runs::cylinder_study;
@@ -14,7 +14,7 @@ use super::{RemoteSession, real, settings, watch};
 /// Returns the job of two iterations with a number of replicates.
 fn job(study: &Arc<Study<Counts>>, num_replicates: Option<usize>) -> Job {
     let replicates = num_replicates.map(ReplicateSettings::new);
-    Job::of(study, RunSettings { replicates, ..settings(study, 2) })
+    Job::of(study, settings(study, 2).with_replicates(replicates))
 }
 
 /// Does a run to its end.

@@ -123,7 +123,7 @@ fn numbers_ui(live: &LiveRun, race: Option<&RaceReport>, likeness: Option<&Resul
         None => _ = ui.label(RichText::new(quiet_words(live)).weak()),
     }
     if let Some(info) = live.info.as_ref().filter(|_| race.is_some()) {
-        let is_racy = info.job.settings.research.racy_sensitivity;
+        let is_racy = info.job.settings.has_racy_sensitivity();
         let words = if is_racy { "sensitivity image: non-atomic, too" } else { "sensitivity image: atomic" };
         ui.label(RichText::new(words).small());
         ui.label(RichText::new("not for diagnosis").small().color(colours.error));

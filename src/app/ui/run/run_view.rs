@@ -504,7 +504,7 @@ impl RunView {
     /// Returns the standard deviations of the means of these ROIs on the displayed image between replicates, and the number of replicates;
     /// `None` if it has none. They are those without a filter.
     pub fn roi_deviations(&self, is_unfiltered: bool, rois: &[Roi]) -> Option<(Vec<Option<f64>>, usize)> {
-        let num = self.live.info.as_ref()?.job.settings.replicates?.num;
+        let num = self.live.info.as_ref()?.job.settings.replicates()?.num;
         let id = self.shown.id().filter(|id| id.run == self.live.run)?;
         if self.shown.filter_mm().is_some() && !is_unfiltered {
             return None;

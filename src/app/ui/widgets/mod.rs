@@ -1,4 +1,4 @@
-//! Shared parts of the window: colours and sizes, texts of numbers and axes, modal windows, notices.
+//! Shared parts of the window: colours and sizes, texts of numbers and axes, modal windows, notices, words of messages.
 
 pub mod background_value;
 pub mod colour_scale;
@@ -16,3 +16,4 @@ pub mod plot;
 pub mod sheet;
 pub mod theme;
 pub mod window_presets;
+pub mod words;

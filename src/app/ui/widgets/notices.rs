@@ -5,6 +5,7 @@ use std::time::Duration;
 use egui::{Align2, RichText};
 
 use super::theme;
+use super::words::in_window;
 use crate::data::{Notice, Severity};
 
 /// Maximum length of the list; the oldest notices are removed first.
@@ -40,6 +41,7 @@ pub struct Notices {
 impl Notices {
     /// Adds a notice. A repeated one increases its number and shows its toast again.
     pub fn push(&mut self, notice: Notice, now_secs: f64) {
+        let notice = Notice { text: in_window(&notice.text), ..notice };
         let times = match notice.severity {
             Severity::Info => 1.0,
             Severity::Warning => 2.0,

@@ -54,7 +54,7 @@ impl App {
     /// Returns true if the run has replicates.
     pub(super) fn has_deviation(&self) -> bool {
         let info = self.run().live.info.as_ref();
-        info.is_some_and(|info| info.job.settings.replicates.is_some())
+        info.is_some_and(|info| info.job.settings.num_replicates() > 0)
     }
 
     /// Requests the standard deviations of the newest image after each full iteration, and after a change of the filter. A run without

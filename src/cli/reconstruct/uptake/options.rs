@@ -12,6 +12,7 @@ use crate::data::{NUCLIDES, Nuclide, Sex};
 
 /// Injection, patient and time of a scan, for images in Bq/mL or uptake values.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Activity and uptake")]
 pub struct UptakeOptions {
     /// Write uptake values: suvbw, sul, sul-james or suvbsa.
     ///

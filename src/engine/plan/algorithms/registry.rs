@@ -4,10 +4,12 @@ use std::str::FromStr;
 
 use strum::VariantArray as _;
 
-use super::parameters::{Choice, Kind, Parameter, ParameterProblem, Parameters};
+use super::common::{KERNEL, LINES, REPLICATE_SETTINGS};
 use super::penalised::{BETA, BSREM_PARAMETERS, GAMMA, PRIOR, SVRG_PARAMETERS, bsrem, svrg};
+use super::setting::{Choice, Setting, SettingProblem};
 use super::total_variation::{LAMBDA, NUM_ITERATIONS, TV_PARAMETERS, tv_settings};
 use super::traits::{DataKind, Traits};
+use super::values::Values;
 use crate::operator::Interpolation;
 use crate::recon::{AlgorithmSpec, AscentTuning, Baseline, FbpSettings, Filter, FilterSettings, PenaltySpec, SubsetOrder};
 use crate::scanner::epri::Order;
@@ -25,8 +27,8 @@ pub struct AlgorithmEntry {
     pub is_for: fn(&Traits) -> bool,
     /// True if an iteration has subsets.
     pub has_subsets: bool,
-    /// Its own parameters. Iterations, subsets, grid, device, projector and accumulation are common to all.
-    pub parameters: &'static [&'static Parameter],
+    /// Lists of its settings. Iterations, subsets, grid, device, projector and accumulation are common to all.
+    pub lists: &'static [&'static [&'static Setting]],
     /// Kind of the algorithm, with its specification.
     pub method: Method,
 }
@@ -35,7 +37,7 @@ pub struct AlgorithmEntry {
 #[derive(Clone, Copy)]
 pub enum Method {
     /// A forward model, and steps that iterate.
-    Iterative(fn(&Parameters) -> AlgorithmSpec),
+    Iterative(fn(&Values) -> AlgorithmSpec),
     /// Backprojection of the filtered projections of an EPRI acquisition.
     FilteredBackprojection(FbpMethod),
     /// Least squares of an EPRI acquisition with total variation.
@@ -61,7 +63,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         help: "MLEM over ordered subsets of the data",
         is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events),
         has_subsets: true,
-        parameters: &[&SUBSET_ORDER],
+        lists: &[&[&SUBSET_ORDER], REPLICATE_SETTINGS, LINES],
         method: Method::Iterative(|parameters| AlgorithmSpec::Em { subset_order: parameters.choice(&SUBSET_ORDER) }),
     },
     AlgorithmEntry {
@@ -70,7 +72,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         help: "Maximum-likelihood expectation maximisation: all data in each step",
         is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events | DataKind::Pairs),
         has_subsets: false,
-        parameters: &[],
+        lists: &[REPLICATE_SETTINGS, LINES],
         method: Method::Iterative(|_| AlgorithmSpec::Em { subset_order: SubsetOrder::Sequential }),
     },
     AlgorithmEntry {
@@ -79,7 +81,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         help: "Maximum of a penalised likelihood by variance-reduced gradients of subsets: converges in a few iterations",
         is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events),
         has_subsets: true,
-        parameters: SVRG_PARAMETERS,
+        lists: &[SVRG_PARAMETERS, REPLICATE_SETTINGS, LINES],
         method: Method::Iterative(svrg),
     },
     AlgorithmEntry {
@@ -88,7 +90,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         help: "Maximum of a penalised likelihood by relaxed steps over subsets: converges slowly",
         is_for: |data| matches!(data.kind, DataKind::Projections | DataKind::Events),
         has_subsets: true,
-        parameters: BSREM_PARAMETERS,
+        lists: &[BSREM_PARAMETERS, REPLICATE_SETTINGS, LINES],
         method: Method::Iterative(bsrem),
     },
     AlgorithmEntry {
@@ -97,7 +99,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         help: "Filtered backprojection, voxel by voxel",
         is_for: |data| matches!(data.kind, DataKind::Sweep | DataKind::Oximetry),
         has_subsets: false,
-        parameters: FBP_PARAMETERS,
+        lists: &[FBP_PARAMETERS],
         method: Method::FilteredBackprojection(FbpMethod::Single),
     },
     AlgorithmEntry {
@@ -106,7 +108,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         help: "Filtered backprojection, azimuth by azimuth and then slice by slice; directions that are not at equal linear angles are resampled",
         is_for: |data| matches!(data.kind, DataKind::Sweep | DataKind::Oximetry) && !data.is_slice,
         has_subsets: false,
-        parameters: FBP_PARAMETERS,
+        lists: &[FBP_PARAMETERS],
         method: Method::FilteredBackprojection(FbpMethod::Two),
     },
     AlgorithmEntry {
@@ -115,7 +117,7 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         help: "Least squares with total variation: an image in pieces of one value that explains the spectra",
         is_for: |data| matches!(data.kind, DataKind::Sweep | DataKind::Oximetry),
         has_subsets: false,
-        parameters: TV_PARAMETERS,
+        lists: &[TV_PARAMETERS],
         method: Method::TotalVariation,
     },
     AlgorithmEntry {
@@ -124,36 +126,27 @@ pub static ALGORITHMS: &[AlgorithmEntry] = &[
         help: "Images of another program as they are",
         is_for: |data| data.kind == DataKind::Images,
         has_subsets: false,
-        parameters: &[],
+        lists: &[],
         method: Method::AsRead,
     },
 ];
 
 /// Parameter of algorithms with subsets.
-pub static SUBSET_ORDER: Parameter = Parameter {
-    key: "subset_order",
-    label: "Subset order",
-    help: "Order of the subsets: spaced (maximum angle to the previous ones) or sequential",
-    details: "Default: spaced; list-mode data: sequential.",
-    kind: Kind::Choice { choices: || ["spaced", "sequential"].map(Choice::named).into(), default: "spaced" },
-    is_for: |data| data.kind == DataKind::Projections,
-    needs: None,
-    is_in_short_texts: false,
-};
+pub static SUBSET_ORDER: Setting =
+    Setting::choice("subset_order", "Subset order", || ["spaced", "sequential"].map(Choice::named).into(), "spaced")
+        .help(
+            "Order of the subsets: spaced (maximum angle to the previous ones) or sequential",
+            "Default: spaced; list-mode data: sequential.",
+        )
+        .is_for(|data| data.kind == DataKind::Projections);
 
-static FBP_PARAMETERS: &[&Parameter] = &[&FILTER, &CUTOFF, &BASELINE, &INTERPOLATION, &ORDER, &BLOCK, &EXPLAIN];
+static FBP_PARAMETERS: &[&Setting] = &[&FILTER, &CUTOFF, &BASELINE, &INTERPOLATION, &ORDER, &BLOCK, &EXPLAIN, &KERNEL];
 
 /// Parameter of filtered backprojection.
-pub static FILTER: Parameter = Parameter {
-    key: "filter",
-    label: "Filter",
-    help: "Filter: second-difference, three-point, five-point, rectangular, sinc, hamming or two-ramp",
-    details: "Default: three-point; continuous-wave data: rectangular.",
-    kind: Kind::Choice { choices: filters, default: "three-point" },
-    is_for: |_| true,
-    needs: None,
-    is_in_short_texts: false,
-};
+pub static FILTER: Setting = Setting::choice("filter", "Filter", filters, "three-point").help(
+    "Filter: second-difference, three-point, five-point, rectangular, sinc, hamming or two-ramp",
+    "Default: three-point; continuous-wave data: rectangular.",
+);
 
 /// Returns the filters; for a slice the two-ramp filter equals the rectangular one.
 fn filters() -> Vec<Choice> {
@@ -165,89 +158,55 @@ fn filters() -> Vec<Choice> {
 }
 
 /// Parameter of filtered backprojection.
-pub static CUTOFF: Parameter = Parameter {
-    key: "cutoff",
-    label: "Cut-off",
-    help: "Cut-off as a fraction of the Nyquist frequency, 0 to 1",
-    details: "sinc and hamming end at the cut-off; the others are truncated. Default: 1; continuous-wave data: where the signal \
+pub static CUTOFF: Setting = Setting::number("cutoff", "Cut-off", "", 0.001, 1.0).usual(0.5).help(
+    "Cut-off as a fraction of the Nyquist frequency, 0 to 1",
+    "sinc and hamming end at the cut-off; the others are truncated. Default: 1; continuous-wave data: where the signal \
               is as large as the noise.",
-    kind: Kind::Number { min: 0.001, max: 1.0, unit: "", default: None, usual: 0.5, absent: "none", found: None },
-    is_for: |_| true,
-    needs: None,
-    is_in_short_texts: false,
-};
+);
 
 /// Parameter of filtered backprojection.
-pub static BASELINE: Parameter = Parameter {
-    key: "baseline",
-    label: "Baseline",
-    help: "Order of the polynomial baseline of continuous-wave projections: 0, 1, 2, 3 or none",
-    details: "It is fitted to the outer 5 % at each end and subtracted before the deconvolution. Default: 1; pulse data: none.",
-    kind: Kind::Choice {
-        choices: || {
-            let choice = |baseline: &Baseline| Choice { label: baseline.title(), ..Choice::named(baseline.name()) };
-            Baseline::VARIANTS.iter().map(choice).collect()
-        },
-        default: "none",
+pub static BASELINE: Setting = Setting::choice(
+    "baseline",
+    "Baseline",
+    || {
+        let choice = |baseline: &Baseline| Choice { label: baseline.title(), ..Choice::named(baseline.name()) };
+        Baseline::VARIANTS.iter().map(choice).collect()
     },
-    is_for: |data| data.is_continuous_wave,
-    needs: None,
-    is_in_short_texts: false,
-};
+    "none",
+)
+.help(
+    "Order of the polynomial baseline of continuous-wave projections: 0, 1, 2, 3 or none",
+    "It is fitted to the outer 5 % at each end and subtracted before the deconvolution. Default: 1; pulse data: none.",
+)
+.is_for(|data| data.is_continuous_wave);
 
 /// Parameter of filtered backprojection.
-pub static INTERPOLATION: Parameter = Parameter {
-    key: "interpolation",
-    label: "Interpolation",
-    help: "Interpolation between the samples of a filtered projection: nearest, linear or cubic",
-    details: "Default: linear.",
-    kind: Kind::Choice {
-        choices: || Interpolation::VARIANTS.iter().map(|kind| Choice::named(kind.name())).collect(),
-        default: "linear",
-    },
-    is_for: |_| true,
-    needs: None,
-    is_in_short_texts: false,
-};
+pub static INTERPOLATION: Setting = Setting::choice(
+    "interpolation",
+    "Interpolation",
+    || Interpolation::VARIANTS.iter().map(|kind| Choice::named(kind.name())).collect(),
+    "linear",
+)
+.help("Interpolation between the samples of a filtered projection: nearest, linear or cubic", "Default: linear.");
 
 /// Parameter of filtered backprojection.
-pub static ORDER: Parameter = Parameter {
-    key: "order",
-    label: "Order",
-    help: "Order of the projections: as-acquired, or spaced (maximum angle to the previous ones)",
-    details: "Default: as-acquired.",
-    kind: Kind::Choice {
-        choices: || vec![Choice { label: "as acquired", ..Choice::named("as-acquired") }, Choice::named("spaced")],
-        default: "as-acquired",
-    },
-    is_for: |_| true,
-    needs: None,
-    is_in_short_texts: false,
-};
+pub static ORDER: Setting = Setting::choice(
+    "order",
+    "Order",
+    || vec![Choice { label: "as acquired", ..Choice::named("as-acquired") }, Choice::named("spaced")],
+    "as-acquired",
+)
+.help("Order of the projections: as-acquired, or spaced (maximum angle to the previous ones)", "Default: as-acquired.");
 
 /// Parameter of filtered backprojection.
-pub static BLOCK: Parameter = Parameter {
-    key: "block",
-    label: "Projections a step",
-    help: "Greatest number of projections per step",
-    details: "Default: 16.",
-    kind: Kind::Count { min: 1, max: 10_000, default: 16 },
-    is_for: |_| true,
-    needs: None,
-    is_in_short_texts: false,
-};
+pub static BLOCK: Setting = Setting::count("block", "Projections a step", "", 1, 10_000)
+    .with_default(16.0)
+    .help("Greatest number of projections per step", "Default: 16.");
 
 /// Parameter of filtered backprojection.
-pub static EXPLAIN: Parameter = Parameter {
-    key: "explain",
-    label: "Compared with the image",
-    help: "Projections that the explained signal is of: a sample that takes little time, or full (all)",
-    details: "Default: sample.",
-    kind: Kind::Choice { choices: || ["sample", ALL_PROJECTIONS].map(Choice::named).into(), default: "sample" },
-    is_for: |_| true,
-    needs: None,
-    is_in_short_texts: false,
-};
+pub static EXPLAIN: Setting =
+    Setting::choice("explain", "Compared with the image", || ["sample", ALL_PROJECTIONS].map(Choice::named).into(), "sample")
+        .help("Projections that the explained signal is of: a sample that takes little time, or full (all)", "Default: sample.");
 /// A choice of [`EXPLAIN`].
 const ALL_PROJECTIONS: &str = "full";
 
@@ -283,9 +242,25 @@ impl AlgorithmChoice {
         Self::all().filter(move |choice| (choice.0.is_for)(&data))
     }
 
+    /// Returns every setting once, in the order of the registry.
+    pub fn all_settings() -> Vec<&'static Setting> {
+        let mut all: Vec<&'static Setting> = Vec::new();
+        for setting in Self::all().flat_map(Self::settings) {
+            if all.iter().all(|other| other.key != setting.key) {
+                all.push(setting);
+            }
+        }
+        all
+    }
+
     /// Returns its entry.
     pub fn entry(self) -> &'static AlgorithmEntry {
         self.0
+    }
+
+    /// Returns its settings.
+    pub fn settings(self) -> Vec<&'static Setting> {
+        self.0.lists.concat()
     }
 
     /// Returns its key.
@@ -295,7 +270,7 @@ impl AlgorithmChoice {
 
     /// Returns penalty and step size at the begin of a run with these parameters; `None` of an algorithm that does not climb, and
     /// where the run finds the strength.
-    pub fn tuning(self, parameters: &Parameters) -> Option<AscentTuning> {
+    pub fn tuning(self, parameters: &Values) -> Option<AscentTuning> {
         let spec = match self.0.method {
             Method::Iterative(spec) => spec,
             Method::TotalVariation => {
@@ -314,20 +289,20 @@ impl AlgorithmChoice {
     }
 
     /// Returns its parameters that can change during a run, with these values.
-    pub fn parameters_of(self, tuning: AscentTuning) -> Parameters {
+    pub fn parameters_of(self, tuning: AscentTuning) -> Values {
         let AscentTuning { strength, gamma, .. } = tuning;
         match self.0.method {
-            Method::TotalVariation => Parameters::default().with_number(&LAMBDA, Some(strength)),
+            Method::TotalVariation => Values::default().with_number(&LAMBDA, Some(strength)),
             Method::Iterative(_) if self.has_penalty() => {
-                Parameters::default().with_number(&BETA, Some(strength)).with_number(&GAMMA, Some(gamma))
+                Values::default().with_number(&BETA, Some(strength)).with_number(&GAMMA, Some(gamma))
             }
-            Method::Iterative(_) | Method::FilteredBackprojection(_) | Method::AsRead => Parameters::default(),
+            Method::Iterative(_) | Method::FilteredBackprojection(_) | Method::AsRead => Values::default(),
         }
     }
 
     /// Returns true if it climbs to the maximum of a penalised likelihood.
     pub fn has_penalty(self) -> bool {
-        self.0.parameters.iter().any(|parameter| parameter.key == PRIOR.key)
+        self.settings().iter().any(|setting| setting.key == PRIOR.key)
     }
 
     /// Returns true if it carries replicates along for error bars.
@@ -352,9 +327,8 @@ impl AlgorithmChoice {
     ///
     /// # Errors
     /// A parameter that is not known, a value that is not possible.
-    pub fn check(self, parameters: &Parameters) -> Result<(), ParameterProblem> {
-        parameters
-            .check(self.0.parameters, |key| Self::all().any(|other| other.0.parameters.iter().any(|known| known.key == key)))
+    pub fn check(self, parameters: &Values) -> Result<(), SettingProblem> {
+        parameters.check(&self.settings(), |key| Self::all_settings().iter().any(|known| known.key == key))
     }
 }
 
@@ -396,7 +370,7 @@ impl<'de> serde::Deserialize<'de> for AlgorithmChoice {
 }
 
 /// Returns the settings of a filtered backprojection with these parameters.
-pub fn fbp_settings(parameters: &Parameters) -> FbpSettings {
+pub fn fbp_settings(parameters: &Values) -> FbpSettings {
     FbpSettings {
         filter: filter_settings(parameters),
         order: parameters.choice::<Order>(&ORDER),
@@ -407,7 +381,7 @@ pub fn fbp_settings(parameters: &Parameters) -> FbpSettings {
 }
 
 /// Returns how these parameters filter projections.
-pub fn filter_settings(parameters: &Parameters) -> FilterSettings {
+pub fn filter_settings(parameters: &Values) -> FilterSettings {
     FilterSettings {
         filter: parameters.choice(&FILTER),
         cutoff: parameters.number(&CUTOFF),
@@ -417,8 +391,8 @@ pub fn filter_settings(parameters: &Parameters) -> FilterSettings {
 }
 
 /// Returns the parameters that filter projections in this way.
-pub fn filter_parameters(settings: &FilterSettings) -> Parameters {
-    Parameters::default()
+pub fn filter_parameters(settings: &FilterSettings) -> Values {
+    Values::default()
         .with_choice(&FILTER, settings.filter)
         .with_number(&CUTOFF, settings.cutoff)
         .with_choice(&BASELINE, settings.baseline)
@@ -428,17 +402,18 @@ pub fn filter_parameters(settings: &FilterSettings) -> Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::algorithms::parameters::Value;
+    use crate::plan::algorithms::setting::Kind;
+    use crate::plan::algorithms::values::Value;
 
     #[test]
     fn entries_and_their_parameters_are_consistent() {
-        for (index, entry) in ALGORITHMS.iter().enumerate() {
+        for (index, choice) in AlgorithmChoice::all().enumerate() {
+            let entry = choice.entry();
             assert_eq!(ALGORITHMS.iter().position(|other| other.key == entry.key), Some(index), "{}", entry.key);
-            for parameter in entry.parameters {
-                let default = parameter.default();
-                assert!(default.is_none_or(|value| parameter.parse(&value.to_string()).is_ok()), "{}", parameter.key);
-                let keys = |entry: &AlgorithmEntry| entry.parameters.iter().filter(|other| other.key == parameter.key).count();
-                assert_eq!(keys(entry), 1, "{}", parameter.key);
+            for setting in choice.settings() {
+                let default = setting.default();
+                assert!(default.is_none_or(|value| setting.parse(&value.to_string()).is_ok()), "{}", setting.key);
+                assert_eq!(choice.settings().iter().filter(|other| other.key == setting.key).count(), 1, "{}", setting.key);
             }
         }
         type Choice = AlgorithmChoice;
@@ -449,10 +424,9 @@ mod tests {
 
     #[test]
     fn every_choice_is_a_value_of_its_enum() {
-        fn check<T: FromStr + Default + PartialEq + std::fmt::Debug>(parameter: &Parameter, all: &[T]) {
-            let Kind::Choice { choices, .. } = parameter.kind else { panic!("{} is no choice", parameter.key) };
-            let values =
-                choices().into_iter().map(|choice| Parameters::default().with_choice(parameter, choice.key).choice(parameter));
+        fn check<T: FromStr + Default + PartialEq + std::fmt::Debug>(setting: &Setting, all: &[T]) {
+            let Kind::Choice { choices, .. } = setting.kind else { panic!("{} is no choice", setting.key) };
+            let values = choices().into_iter().map(|choice| Values::default().with_choice(setting, choice.key).choice(setting));
             assert_eq!(values.collect::<Vec<T>>(), all);
         }
         check(&FILTER, Filter::VARIANTS);
@@ -464,8 +438,8 @@ mod tests {
 
     #[test]
     fn without_values_parameters_are_those_of_default_settings() {
-        assert_eq!(filter_settings(&Parameters::default()), FilterSettings::default());
-        assert_eq!(fbp_settings(&Parameters::default()), FbpSettings::default());
+        assert_eq!(filter_settings(&Values::default()), FilterSettings::default());
+        assert_eq!(fbp_settings(&Values::default()), FbpSettings::default());
         let settings =
             FilterSettings { filter: Filter::Sinc, cutoff: Some(0.25), baseline: Baseline::Line, ..Default::default() };
         assert_eq!(filter_settings(&filter_parameters(&settings)), settings);
@@ -481,31 +455,31 @@ mod tests {
             json.contains(r#""cutoff":0.1"#) && json.contains(r#""baseline":"1""#) && json.contains(r#""block":5"#),
             "{json}"
         );
-        assert_eq!(serde_json::from_str::<Parameters>(&json).unwrap(), parameters);
-        assert_eq!(toml::from_str::<Parameters>(&toml::to_string(&parameters).unwrap()).unwrap(), parameters);
+        assert_eq!(serde_json::from_str::<Values>(&json).unwrap(), parameters);
+        assert_eq!(toml::from_str::<Values>(&toml::to_string(&parameters).unwrap()).unwrap(), parameters);
         let bytes = postcard::to_allocvec(&parameters).unwrap();
-        assert_eq!(postcard::from_bytes::<Parameters>(&bytes).unwrap(), parameters);
-        assert_eq!(serde_json::from_str::<Parameters>(r#"{"cutoff": null}"#).unwrap(), Parameters::default());
+        assert_eq!(postcard::from_bytes::<Values>(&bytes).unwrap(), parameters);
+        assert_eq!(serde_json::from_str::<Values>(r#"{"cutoff": null}"#).unwrap(), Values::default());
     }
 
     #[test]
     fn values_and_parameters_that_are_not_possible_are_refused() {
-        for (parameter, text) in
+        for (setting, text) in
             [(&CUTOFF, "0"), (&CUTOFF, "1.1"), (&CUTOFF, "NaN"), (&BLOCK, "0"), (&BLOCK, "2.5"), (&FILTER, "x")]
         {
-            let problem = parameter.parse(text).unwrap_err();
-            assert!(problem.to_string().contains(parameter.key), "{problem}");
+            let problem = setting.parse(text).unwrap_err();
+            assert!(problem.to_string().contains(setting.key), "{problem}");
         }
-        let filter = Parameters::default().with_choice(&FILTER, Filter::Sinc);
+        let filter = Values::default().with_choice(&FILTER, Filter::Sinc);
         assert_eq!(AlgorithmChoice::FBP.check(&filter), Ok(()));
         // Of another algorithm it has no effect; of none it is a mistake.
         assert_eq!(AlgorithmChoice::OSEM.check(&filter), Ok(()));
-        let unknown: Parameters = serde_json::from_str(r#"{"filtre": "sinc"}"#).unwrap();
-        assert_eq!(AlgorithmChoice::FBP.check(&unknown), Err(ParameterProblem::Unknown("filtre".into())));
-        let wrong = Parameters::default().with_number(&CUTOFF, Some(7.0));
-        assert!(matches!(AlgorithmChoice::FBP.check(&wrong), Err(ParameterProblem::Value { key: "cutoff", .. })));
+        let unknown: Values = serde_json::from_str(r#"{"filtre": "sinc"}"#).unwrap();
+        assert_eq!(AlgorithmChoice::FBP.check(&unknown), Err(SettingProblem::Unknown("filtre".into())));
+        let wrong = Values::default().with_number(&CUTOFF, Some(7.0));
+        assert!(matches!(AlgorithmChoice::FBP.check(&wrong), Err(SettingProblem::Value { key: "cutoff", .. })));
         let mut kept = wrong;
         kept.keep(FBP_PARAMETERS);
-        assert_eq!(kept, Parameters::default());
+        assert_eq!(kept, Values::default());
     }
 }

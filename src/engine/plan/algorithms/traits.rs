@@ -47,6 +47,8 @@ impl DataKind {
 pub struct Traits {
     /// Kind of the data.
     pub kind: DataKind,
+    /// True if the data contain the duration of the scan.
+    pub has_duration: bool,
     /// True for a two-dimensional EPRI acquisition.
     pub is_slice: bool,
     /// True for continuous-wave spectra.

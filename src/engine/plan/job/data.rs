@@ -46,7 +46,7 @@ impl Data {
 
     /// Returns the traits on which the choice of an algorithm depends.
     pub fn traits(&self) -> Traits {
-        let of_kind = Traits { kind: self.kind(), ..Traits::default() };
+        let of_kind = Traits { kind: self.kind(), has_duration: self.duration_secs(None).is_some(), ..Traits::default() };
         match self {
             Data::Sweep(acquisition) => {
                 // (Further sizes may arrive.)

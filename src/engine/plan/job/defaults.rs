@@ -8,10 +8,10 @@ use super::subsets::SubsetRule;
 use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Study, Sweep, SweepKind, SweepSpace};
 use crate::geometry::Grid;
 use crate::operator::grid_about_zero;
-use crate::plan::algorithms::parameters::Parameters;
 use crate::plan::algorithms::penalised::{BETA, KAPPA, KAPPA_OF_FILE};
 use crate::plan::algorithms::registry::{AlgorithmChoice, SUBSET_ORDER, filter_parameters};
 use crate::plan::algorithms::total_variation::{LAMBDA, NUM_ITERATIONS, SPECTRAL_SAMPLES};
+use crate::plan::algorithms::values::Values;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::error::SetupError;
 use crate::plan::list_mode::sampling::list_grid;
@@ -66,7 +66,7 @@ impl RunSettings {
     pub fn with_preset<M>(self, study: &Study<M>) -> Self {
         let Some(preset) = &study.preset else { return self };
         let algorithm = AlgorithmChoice::SVRG;
-        let parameters = Parameters::default().with_number(&BETA, preset.strength);
+        let parameters = Values::default().with_number(&BETA, preset.strength);
         let grid = preset.start.as_ref().or(preset.kappa.as_ref()).map_or(self.grid, |image| image.grid.clone());
         Self {
             algorithm,
@@ -105,9 +105,8 @@ fn default_spectral_settings(sweep: &Sweep) -> Result<RunSettings, SetupError> {
     let extent_mm = sweep.facts.field_of_view_mm.unwrap_or(sweep.extent_mm());
     let grid = grid_about_zero(size, [extent_mm / side as f64; 3])?;
     let num_samples = sweep.num_points.min(MAX_SPECTRAL_SAMPLES);
-    let parameters = Parameters::default()
-        .with_number(&SPECTRAL_SAMPLES, Some(num_samples as f64))
-        .with_number(&LAMBDA, Some(SPECTRAL_STRENGTH));
+    let parameters =
+        Values::default().with_number(&SPECTRAL_SAMPLES, Some(num_samples as f64)).with_number(&LAMBDA, Some(SPECTRAL_STRENGTH));
     Ok(RunSettings { parameters, num_iterations: NUM_ITERATIONS, ..RunSettings::new(AlgorithmChoice::TV, grid) })
 }
 
@@ -202,7 +201,7 @@ fn covering_size(extent_mm: [f64; 3], voxel_mm: [f64; 3]) -> Result<[usize; 3], 
 /// # Errors
 /// The image grid is invalid.
 pub fn default_list_settings(list: &EventList) -> Result<RunSettings, SetupError> {
-    let parameters = Parameters::default().with_choice(&SUBSET_ORDER, SubsetOrder::Sequential);
+    let parameters = Values::default().with_choice(&SUBSET_ORDER, SubsetOrder::Sequential);
     Ok(RunSettings { parameters, ..osem(SubsetRule::of_list(list), list_grid(&list.facts)?) })
 }
 

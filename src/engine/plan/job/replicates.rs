@@ -1,19 +1,18 @@
 //! Error bars of a run: replicates of its measured data.
 
 use super::data::Data;
+use crate::plan::algorithms::common::{AS_IF_SECS, REPLICATE_SEED, REPLICATES, SCAN_SECS};
 use crate::plan::algorithms::registry::AlgorithmChoice;
 use crate::plan::algorithms::traits::Traits;
+use crate::plan::algorithms::values::Values;
 use crate::plan::problem::SetupProblem;
 use crate::recon::Bootstrap;
 use crate::text::counted;
 
-/// Smallest and largest number of replicates: a standard deviation needs two.
-pub const REPLICATE_LIMITS: [usize; 2] = [2, 1000];
-
 /// Replicates that a run carries along.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ReplicateSettings {
-    /// Number of replicates, within [`REPLICATE_LIMITS`].
+    /// Number of replicates.
     pub num: usize,
     /// Seed of all that is drawn.
     pub seed: u64,
@@ -27,6 +26,22 @@ impl ReplicateSettings {
     /// Returns this number of replicates of the whole scan.
     pub fn new(num: usize) -> Self {
         Self { num, seed: 1, as_if_secs: None, scan_secs: None }
+    }
+
+    /// Returns the replicates of a run with these values; `None` = none.
+    pub(super) fn of(values: &Values) -> Option<Self> {
+        let num = values.number(&REPLICATES)? as usize;
+        let seed = values.number(&REPLICATE_SEED)? as u64;
+        Some(Self { num, seed, as_if_secs: values.number(&AS_IF_SECS), scan_secs: values.number(&SCAN_SECS) })
+    }
+
+    /// Returns values with these replicates; `None` = none.
+    pub(in crate::plan) fn set(replicates: Option<Self>, values: Values) -> Values {
+        values
+            .with_number(&REPLICATES, replicates.map(|replicates| replicates.num as f64))
+            .with_number(&REPLICATE_SEED, replicates.map(|replicates| replicates.seed as f64))
+            .with_number(&AS_IF_SECS, replicates.and_then(|replicates| replicates.as_if_secs))
+            .with_number(&SCAN_SECS, replicates.and_then(|replicates| replicates.scan_secs))
     }
 
     /// Returns the part of the scan's time as text, if it is not all of it.
@@ -45,17 +60,13 @@ impl ReplicateSettings {
     /// Returns the same with the duration of the data, where they need one.
     ///
     /// # Errors
-    /// A number out of range, an algorithm or data without replicates, a time that is unknown or longer than the scan.
+    /// An algorithm or data without replicates, a time that is unknown or longer than the scan.
     pub(in crate::plan) fn checked(
         self,
         algorithm: AlgorithmChoice,
         data: &Data,
         duration_secs: Option<f64>,
     ) -> Result<Self, SetupProblem> {
-        let [min, max] = REPLICATE_LIMITS;
-        if !(min..=max).contains(&self.num) {
-            return Err(SetupProblem::Replicates { num: self.num, limits: REPLICATE_LIMITS });
-        }
         let is_growing = data.growing_list().is_some();
         if !algorithm.has_replicates() || is_growing {
             let traits = Traits { kind: data.kind(), ..Traits::default() };

@@ -8,9 +8,10 @@ use super::subsets::{SubsetRule, default_num_iterations};
 use crate::data::{Counts, Experiment, Psf, Radical, ResponseMatrix, TofBins, TubeSet, Volume};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, REACH_SIGMAS, TofKernel};
-use crate::plan::algorithms::parameters::Parameters;
+use crate::plan::algorithms::common::RACY_SENSITIVITY;
 use crate::plan::algorithms::registry::{AlgorithmChoice, Method};
-use crate::plan::algorithms::research::ResearchSettings;
+use crate::plan::algorithms::setting::YES;
+use crate::plan::algorithms::values::Values;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::settings::{ProjectorChoice, ProjectorSettings, Rays, rays_per_bin};
@@ -39,8 +40,8 @@ use crate::scanner::ScanGeometry;
 pub struct RunSettings {
     /// Algorithm.
     pub algorithm: AlgorithmChoice,
-    /// Its own parameters.
-    pub parameters: Parameters,
+    /// Its settings.
+    pub parameters: Values,
     /// Full iterations to do; an EPRI acquisition has one.
     pub num_iterations: usize,
     /// Subsets of an iteration, where the algorithm has any ([`RunSettings::subsets_in_use`]).
@@ -66,8 +67,8 @@ pub struct RunSettings {
     pub device: DeviceChoice,
     /// Accumulation; `None` = the device's default.
     pub accumulation: Option<Accumulation>,
-    /// Settings that only the reproduction of a paper needs.
-    pub research: ResearchSettings,
+    /// CUDA threads per block of the projector per-lor; `None` = the number with which most are resident.
+    pub threads_per_block: Option<u32>,
     /// Tubes of response, for the projector tubes; `None` = the coarse set.
     #[serde(skip)]
     pub tubes: Option<Arc<TubeSet>>,
@@ -93,9 +94,6 @@ pub struct RunSettings {
     pub mask: Option<Arc<Volume>>,
     /// Frame of list-mode data whose events are reconstructed, ms; `None` = all events read.
     pub frame_ms: Option<Range<u32>>,
-    /// Replicates for error bars; `None` = none.
-    #[serde(default)]
-    pub replicates: Option<ReplicateSettings>,
     /// True if SVRG computes gradients of subsets again in place of storing them. The set-up decides it by the free memory.
     #[serde(skip)]
     pub computes_gradients_again: bool,
@@ -171,7 +169,7 @@ impl RunSettings {
     pub fn new(algorithm: AlgorithmChoice, grid: Grid) -> Self {
         Self {
             algorithm,
-            parameters: Parameters::default(),
+            parameters: Values::default(),
             num_iterations: default_num_iterations(1),
             num_subsets: 1,
             subset_rule: None,
@@ -183,7 +181,7 @@ impl RunSettings {
             projector: ProjectorChoice::Auto,
             device: DeviceChoice::Auto,
             accumulation: None,
-            research: ResearchSettings::default(),
+            threads_per_block: None,
             tubes: None,
             matrix: None,
             num_threads: None,
@@ -193,7 +191,6 @@ impl RunSettings {
             experiments: Vec::new(),
             mask: None,
             frame_ms: None,
-            replicates: None,
             computes_gradients_again: false,
             projects_replicates_singly: false,
         }
@@ -208,7 +205,7 @@ impl RunSettings {
     pub(in crate::plan) fn of_projector(&self, device: DeviceChoice, bins: Option<TofBins>) -> ProjectorSettings {
         ProjectorSettings {
             rays: self.rays,
-            threads_per_block: self.research.threads_per_block,
+            threads_per_block: self.threads_per_block,
             tubes: self.tubes.clone(),
             psf: self.psf.clone(),
             tof: bins.map(|bins| self.tof.kernel(bins)),
@@ -230,14 +227,30 @@ impl RunSettings {
         }
     }
 
-    /// Returns the number of replicates; 0 without error bars.
+    /// Returns the replicates; `None` = none.
+    pub fn replicates(&self) -> Option<ReplicateSettings> {
+        ReplicateSettings::of(&self.parameters)
+    }
+
+    /// Returns the same settings with these replicates; `None` = none.
+    #[must_use]
+    pub fn with_replicates(self, replicates: Option<ReplicateSettings>) -> Self {
+        Self { parameters: ReplicateSettings::set(replicates, self.parameters), ..self }
+    }
+
+    /// Returns the number of replicates; 0 = none.
     pub fn num_replicates(&self) -> usize {
-        self.replicates.map_or(0, |replicates| replicates.num)
+        self.replicates().map_or(0, |replicates| replicates.num)
+    }
+
+    /// Returns true if the sensitivity image of a non-atomic run is computed with the race, too.
+    pub fn has_racy_sensitivity(&self) -> bool {
+        self.parameters.is(&RACY_SENSITIVITY, YES)
     }
 
     /// Returns the counts of replicates to draw; `None` without error bars.
     pub(in crate::plan) fn bootstrap(&self) -> Option<Bootstrap> {
-        self.replicates.as_ref().map(ReplicateSettings::bootstrap)
+        self.replicates().as_ref().map(ReplicateSettings::bootstrap)
     }
 
     /// Returns the bytes of a run from those of expectation maximisation: with the images of the algorithm, counts and images of each
@@ -247,7 +260,7 @@ impl RunSettings {
         let spec = self.spec().ok();
         let further_images = spec.map_or(0, |spec| spec.further_images(self.num_subsets));
         let of_replicate = spec.map_or(1, |spec| spec.images_of_replicate(self.num_subsets));
-        let replicates = self.replicates.map_or(0, |ReplicateSettings { num, .. }| {
+        let replicates = self.replicates().map_or(0, |ReplicateSettings { num, .. }| {
             let sums = 2 * 2 * num_voxels;
             num as u64 * (num_data as u64 + of_replicate * num_voxels) + sums
         });

@@ -12,8 +12,8 @@ use crate::operator::{
     Accumulation, CrystalPairs, EventLines, IMAGES_AT_ONCE, MultiStage, OperatorError, PlainPlanes, PlaneBackprojector,
     Residence, SingleStage, StoredMatrix,
 };
+use crate::plan::algorithms::common::PlaneKernel;
 use crate::plan::algorithms::registry::FbpMethod;
-use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::memory::{Arrays, FreeMemory};
 use crate::plan::error::SetupError;
 use crate::plan::projector::inputs::ProjectorInputs;

@@ -3,8 +3,8 @@
 use crate::algebra::Backend;
 use crate::data::Sweep;
 use crate::operator::{PlaneBackprojector, PlaneSampling};
+use crate::plan::algorithms::common::PlaneKernel;
 use crate::plan::algorithms::registry::FbpMethod;
-use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::memory::{FreeMemory, NUM_FRAMES};
 use crate::recon::{Algorithm, Fbp, FbpSettings, ReconError};
 

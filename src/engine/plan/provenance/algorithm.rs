@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::algorithms::parameters::{Kind, Parameter, Parameters, Value};
+use crate::plan::algorithms::common::{RACY_SENSITIVITY, REPLICATES};
 use crate::plan::algorithms::penalised::BETA;
-use crate::plan::algorithms::registry::{AlgorithmChoice, AlgorithmEntry, filter_settings};
-use crate::plan::algorithms::research::PlaneKernel;
-use crate::plan::algorithms::total_variation::{LAMBDA, NO, YES};
+use crate::plan::algorithms::registry::{AlgorithmChoice, filter_settings};
+use crate::plan::algorithms::setting::{Kind, NO, Setting, YES};
+use crate::plan::algorithms::total_variation::LAMBDA;
+use crate::plan::algorithms::values::{Value, Values};
 use crate::plan::job::replicates::ReplicateSettings;
 use crate::plan::job::subsets::SubsetRecord;
 use crate::recon::{AscentTuning, Baseline, Explained, FilterSettings, Optimality, RaceReport};
@@ -34,7 +35,7 @@ pub struct AlgorithmRecord {
     pub replicates: Option<ReplicateSettings>,
     /// Values of the algorithm's parameters.
     #[serde(flatten)]
-    pub parameters: Parameters,
+    pub parameters: Values,
 }
 
 /// Part of the measured data that an image explains ([`Explained`]), where it is known.
@@ -146,8 +147,6 @@ pub struct EmRecord {
 pub struct FbpRecord {
     /// The program that backprojected ("single stage", …).
     pub program: String,
-    /// Implementation of single-stage backprojection.
-    pub kernel: PlaneKernel,
 }
 
 impl EmRecord {
@@ -160,13 +159,19 @@ impl EmRecord {
 }
 
 impl AlgorithmRecord {
-    /// Returns its entry; `None` of an algorithm that this version lacks.
-    fn entry(&self) -> Option<&'static AlgorithmEntry> {
-        self.name.parse().ok().map(AlgorithmChoice::entry)
+    /// Returns its algorithm; `None` of one that this version lacks.
+    fn choice(&self) -> Option<AlgorithmChoice> {
+        self.name.parse().ok()
     }
 
     fn label(&self) -> &str {
-        self.entry().map_or(&self.name, |entry| entry.label)
+        self.choice().map_or(&self.name, |choice| choice.entry().label)
+    }
+
+    /// Returns the settings of its algorithm that it contains.
+    fn recorded(&self) -> impl Iterator<Item = &'static Setting> {
+        let settings = self.choice().map(AlgorithmChoice::settings).unwrap_or_default();
+        settings.into_iter().filter(|setting| !setting.is_recorded_apart)
     }
 
     /// Returns it in one phrase: "OSEM 14 subsets", "FBP three-point, linear".
@@ -177,28 +182,28 @@ impl AlgorithmRecord {
             let baseline = if baseline == Baseline::None { String::new() } else { format!(", baseline {baseline}") };
             return format!("FBP {filter}{cutoff}{baseline}, {interpolation}");
         }
-        let has_subsets = self.entry().is_none_or(|entry| entry.has_subsets);
+        let has_subsets = self.choice().is_none_or(|choice| choice.entry().has_subsets);
         let subsets = self.em.as_ref().filter(|_| has_subsets).map(|em| format!(" {}", counted(em.subsets, "subset")));
         let mut text = format!("{}{}", self.label(), subsets.unwrap_or_default());
-        for parameter in self.entry().iter().flat_map(|entry| entry.parameters).filter(|parameter| parameter.is_in_short_texts) {
-            let value = self.parameters.value(parameter);
+        for setting in self.recorded().filter(|setting| setting.is_in_short_texts) {
+            let value = self.parameters.value(setting);
             // (Nothing of its kind is no fact of an image.)
-            if matches!(parameter.kind, Kind::Count { .. }) && value == Some(Value::Number(0.0)) {
+            if matches!(setting.kind, Kind::Number { is_whole: true, .. }) && value == Some(Value::Number(0.0)) {
                 continue;
             }
             if let Some(Value::Name(name)) = &value
                 && [NO, YES].contains(&name.as_str())
             {
-                text += &if name == YES { format!(", {}", parameter.label.to_lowercase()) } else { String::new() };
+                text += &if name == YES { format!(", {}", setting.label.to_lowercase()) } else { String::new() };
                 continue;
             }
             let value = match self.ascent.as_ref().and_then(|ascent| ascent.lambda_found) {
-                Some(found) if value.is_none() && parameter.key == LAMBDA.key => format!("{found:.3e} (by the noise)"),
-                _ => parameter.text(value.as_ref()),
+                Some(found) if value.is_none() && setting.key == LAMBDA.key => format!("{found:.3e} (by the noise)"),
+                _ => setting.text(value.as_ref()),
             };
-            text += &format!(", {} {value}", parameter.label.to_lowercase());
+            text += &format!(", {} {value}", setting.label.to_lowercase());
             if let Some((before, TuningSpan { from_subiteration, tuning })) = self.last_change()
-                && [BETA.key, LAMBDA.key].contains(&parameter.key)
+                && [BETA.key, LAMBDA.key].contains(&setting.key)
                 && tuning.strength != before.strength
             {
                 text += &format!(" since step {from_subiteration}");
@@ -229,21 +234,17 @@ impl AlgorithmRecord {
         if let Some(em) = &self.em {
             rows.push(("Subsets", em.subsets_text()));
         }
-        if let Some(fbp) = &self.fbp {
-            rows.push(("Kernel", fbp.kernel.to_string()));
-        }
-        let used = |parameter: &&&Parameter| parameter.is_used(&self.parameters);
-        for parameter in self.entry().iter().flat_map(|entry| entry.parameters).filter(used) {
-            rows.push((parameter.label, parameter.text(self.parameters.value(parameter).as_ref())));
+        for setting in self.recorded().filter(|setting| setting.is_used(&self.parameters)) {
+            rows.push((setting.label, setting.text(self.parameters.value(setting).as_ref())));
         }
         if let Some(span) = self.ascent.as_ref().and_then(|ascent| ascent.switched.last()) {
             rows.push(("Changed while running", format!("{} since step {}", span.tuning, span.from_subiteration)));
         }
-        rows.extend(self.replicates.map(|replicates| ("Error bars", replicates.text())));
+        rows.extend(self.replicates.map(|replicates| (REPLICATES.label, replicates.text())));
         if let Some(em) = &self.em {
             rows.push(("Start image", em.start_image.clone()));
             if em.racy_sensitivity {
-                rows.push(("Sensitivity image", "non-atomic, too".to_owned()));
+                rows.push((RACY_SENSITIVITY.label, YES.to_owned()));
             }
         }
         rows
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_phrase_names_the_last_change_of_the_penalty() {
-        let record = |choice: AlgorithmChoice, parameters: Parameters, switched: &[(usize, [f64; 3])]| {
+        let record = |choice: AlgorithmChoice, parameters: Values, switched: &[(usize, [f64; 3])]| {
             let span = |(from_subiteration, [strength, gamma, step_factor]): &(usize, [f64; 3])| TuningSpan {
                 from_subiteration: *from_subiteration,
                 tuning: AscentTuning { strength: *strength, gamma: *gamma, step_factor: *step_factor },
@@ -278,11 +279,11 @@ mod tests {
             let (explained, ascent) = (ExplainedRecord::default(), Some(ascent));
             AlgorithmRecord { name, em: None, fbp: None, explained, ascent, replicates: None, parameters }.text()
         };
-        let tv = Parameters::default().with_number(&LAMBDA, Some(0.05));
+        let tv = Values::default().with_number(&LAMBDA, Some(0.05));
         let text = record(AlgorithmChoice::TV, tv.clone(), &[(1, [0.2, 0.0, 1.0]), (73, [0.05, 0.0, 1.0])]);
         assert!(text.contains("strength λ 0.05 since step 73"), "{text}");
         assert!(!record(AlgorithmChoice::TV, tv, &[]).contains("since"));
-        let svrg = Parameters::default().with_number(&BETA, Some(2.0)).with_number(&GAMMA, Some(3.0));
+        let svrg = Values::default().with_number(&BETA, Some(2.0)).with_number(&GAMMA, Some(3.0));
         let spans = [(1, [1.0, 2.0, 1.0]), (20, [2.0, 2.0, 1.0]), (31, [2.0, 3.0, 0.5])];
         let text = record(AlgorithmChoice::SVRG, svrg.clone(), &spans);
         assert!(text.contains("strength β 2, ") && text.ends_with(", γ 3, steps × 0.5 since step 31"), "{text}");

@@ -134,7 +134,7 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task:
     let additions = Additions {
         accumulation,
         sensitivity_accumulation: if is_deterministic { accumulation } else { system.default_accumulation() },
-        racy_sensitivity: settings.research.racy_sensitivity,
+        racy_sensitivity: settings.has_racy_sensitivity(),
     };
     let num_subsets = settings.num_subsets;
     // (Of a team what one device needs for its share.)

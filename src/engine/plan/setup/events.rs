@@ -94,7 +94,7 @@ pub(in crate::plan) fn prepare_on(
     }
     notices.extend(race_warning(accumulation, settings.algorithm));
     let names = text_of(&members);
-    let racy_sensitivity = settings.research.racy_sensitivity;
+    let racy_sensitivity = settings.has_racy_sensitivity();
     let additions = Additions { accumulation, sensitivity_accumulation: usual, racy_sensitivity };
     let algorithm: Box<dyn Algorithm> = match growing {
         None => Parts { list, settings, sensitivity: &sensitivity, rays, additions }.on_all(members, task)?,
@@ -421,8 +421,8 @@ mod tests {
         let grid = Grid::centred([8; 3], [5.0; 3]).unwrap();
         let settings = |algorithm, num_replicates: usize| RunSettings {
             num_subsets,
-            replicates: (num_replicates > 0).then(|| ReplicateSettings::new(num_replicates)),
             ..RunSettings::new(algorithm, grid.clone())
+                .with_replicates((num_replicates > 0).then(|| ReplicateSettings::new(num_replicates)))
         };
         let bytes = |settings: &RunSettings| bytes_of(&*members[0].0, Shard::WHOLE, &list, settings, accumulation);
         let within = |settings: &RunSettings, free_bytes: u64| {

@@ -20,6 +20,7 @@ use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast};
 use crate::plan::error::SetupError;
 use crate::plan::job::data::Data;
+use crate::plan::job::replicates::ReplicateSettings;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::list_mode::study::list_in_frame;
 use crate::plan::platform::open::with_cpu_fallback;
@@ -149,12 +150,13 @@ impl Job {
             return Err(SetupProblem::Iterations);
         }
         settings.num_subsets = settings.subsets_in_use();
-        if let (Some(replicates), Some(_)) = (&mut settings.replicates, self.frame_ms()) {
+        if let Some(replicates) = settings.replicates() {
             // (A duration of the settings is that of the whole scan.)
-            replicates.scan_secs = None;
+            let scan_secs = replicates.scan_secs.filter(|_| self.frame_ms().is_none());
+            let replicates = ReplicateSettings { scan_secs, ..replicates };
+            let checked = replicates.checked(algorithm, self.data(), self.duration_secs())?;
+            settings.parameters = ReplicateSettings::set(Some(checked), std::mem::take(&mut settings.parameters));
         }
-        settings.replicates =
-            settings.replicates.map(|replicates| replicates.checked(algorithm, self.data(), self.duration_secs())).transpose()?;
         if let Some(grid) = self.data().images().and_then(|series| series.grid()) {
             settings.grid = grid.clone();
         }

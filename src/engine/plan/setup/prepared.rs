@@ -63,7 +63,7 @@ pub(in crate::plan) fn of_group(mut algorithms: Vec<(Box<dyn Algorithm>, PeerGro
 /// storing them, and each replicate of list-mode data is projected on its own.
 pub(super) fn within_memory(settings: &RunSettings, needs: impl Fn(&RunSettings) -> MemoryNeeds) -> RunSettings {
     let stores_gradients = settings.spec().is_ok_and(AlgorithmSpec::stores_gradients);
-    let is_too_small = (stores_gradients || settings.replicates.is_some()) && needs(settings).check().is_err();
+    let is_too_small = (stores_gradients || settings.replicates().is_some()) && needs(settings).check().is_err();
     RunSettings {
         computes_gradients_again: settings.computes_gradients_again || (stores_gradients && is_too_small),
         projects_replicates_singly: settings.projects_replicates_singly || is_too_small,
@@ -134,8 +134,7 @@ mod tests {
         let image = 4 * 64;
         let [plain, with_replicates] = [None, Some(ReplicateSettings::new(10))].map(|replicates| RunSettings {
             num_subsets: 28,
-            replicates,
-            ..RunSettings::new(AlgorithmChoice::SVRG, grid.clone())
+            ..RunSettings::new(AlgorithmChoice::SVRG, grid.clone()).with_replicates(replicates)
         });
         // (Those of expectation maximisation: 28 sensitivities, their sum and two images.)
         let of_em = 31 * image;

@@ -7,8 +7,8 @@ use super::variation;
 use crate::data::{Notice, Sweep};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, Interpolation, MultiStage, PlaneSampling};
+use crate::plan::algorithms::common::{KERNEL, PlaneKernel};
 use crate::plan::algorithms::registry::{AlgorithmChoice, BLOCK, FbpMethod, fbp_settings};
-use crate::plan::algorithms::research::PlaneKernel;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds, check_image};
 use crate::plan::error::SetupError;
@@ -105,7 +105,7 @@ fn noise_notice(sweep: &Sweep, settings: &FilterSettings) -> Result<Option<Notic
 /// Returns the program that is asked for, unless something does not go together.
 fn check(acquisition: &Acquisition, settings: &RunSettings, device: DeviceChoice) -> Result<PlaneProgram, SetupProblem> {
     let stages = settings.algorithm.stages().unwrap_or(FbpMethod::Single);
-    let program = PlaneProgram { stages, kernel: settings.research.kernel };
+    let program = PlaneProgram { stages, kernel: settings.parameters.choice(&KERNEL) };
     if program == (PlaneProgram { stages: FbpMethod::Two, kernel: PlaneKernel::Paper }) {
         return Err(SetupProblem::PaperKernel);
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::implementation::Implementation;
 use super::plan::Image;
 use crate::data::{Counts, Study};
-use crate::plan::{AlgorithmChoice, Job, Prepared, Rays, ResearchSettings, RunSettings, prepare};
+use crate::plan::{AlgorithmChoice, Job, NO, Prepared, RACY_SENSITIVITY, Rays, RunSettings, Values, YES, prepare};
 use crate::recon::{Stage, StepReport};
 use crate::reproduce::prelude::*;
 
@@ -91,7 +91,7 @@ fn run_settings(image: &Image, implementation: &Implementation, extent: Extent) 
         projector: implementation.projector,
         device: implementation.device,
         accumulation: Some(implementation.accumulation),
-        research: ResearchSettings { racy_sensitivity: implementation.racy_sensitivity, ..ResearchSettings::default() },
+        parameters: Values::default().with_choice(&RACY_SENSITIVITY, if implementation.racy_sensitivity { YES } else { NO }),
         num_threads: implementation.num_threads,
         ..RunSettings::new(algorithm, image.grid()?)
     })

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::plan::{AlgorithmChoice, FIRST_STEP, Parameters, RELAXATION, STEP_RULE};
+use crate::plan::{AlgorithmChoice, FIRST_STEP, RELAXATION, STEP_RULE, Values};
 use crate::reproduce::prelude::*;
 
 /// All that the measurements of a folder have in common.
@@ -84,8 +84,8 @@ impl Method {
     }
 
     /// Returns its parameters, from those of the study's penalty.
-    pub fn parameters(self, mut of_penalty: Parameters) -> Parameters {
-        of_penalty.keep(self.algorithm().entry().parameters);
+    pub fn parameters(self, mut of_penalty: Values) -> Values {
+        of_penalty.keep(&self.algorithm().settings());
         match self {
             Method::Osem | Method::SvrgTable => of_penalty,
             Method::SvrgBarzilaiBorwein => of_penalty.with_choice(&STEP_RULE, "barzilai-borwein"),

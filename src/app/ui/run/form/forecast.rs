@@ -9,6 +9,7 @@ use crate::remote::Remote;
 use crate::session::RunId;
 use crate::task::{BackgroundTask, TaskFailure};
 use crate::ui::run::live::LiveRun;
+use crate::ui::widgets::words::in_window;
 
 /// Input of a forecast.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,10 +35,11 @@ type Answer = Result<Forecast, String>;
 
 /// Returns a forecast on this computer or the remote host; `None` if it is unknown, which is no refusal.
 fn answer(job: &Job, running: Option<&StartInfo>, remote: Option<&Remote>, patience: Duration) -> Option<Answer> {
-    match remote {
-        Some(remote) => remote.forecast(job, patience),
-        None => Some(forecast(job, running).map_err(|error| error.to_string())),
-    }
+    let answer = match remote {
+        Some(remote) => remote.forecast(job, patience)?,
+        None => forecast(job, running).map_err(|error| error.to_string()),
+    };
+    Some(answer.map_err(|text| in_window(&text)))
 }
 
 /// Replaces a failed computation by a refusal.
@@ -142,7 +144,7 @@ mod tests {
     use super::*;
     use crate::data::{Counts, Michelogram, Study};
     use crate::operator::Accumulation;
-    use crate::plan::{DeviceChoice, RunSettings, default_settings};
+    use crate::plan::{DeviceChoice, REPLICATES, RunSettings, Values, default_settings};
     use crate::recon::{Estimate, Stage, StageTimes};
     use crate::scanner::find;
     use crate::session::{Event, EventKind, IterateReport};
@@ -217,7 +219,10 @@ mod tests {
 
     #[test]
     fn the_time_of_the_next_run_follows_its_replicates() {
-        let with = |replicates| SettingsForm { replicates, ..SettingsForm::default() };
+        let with = |replicates: Option<usize>| SettingsForm {
+            parameters: Values::default().with_number(&REPLICATES, replicates.map(|num| num as f64)),
+            ..SettingsForm::default()
+        };
         let study = job().study;
         let after = |replicates, stages: &[(Stage, u64)]| {
             let mut live = LiveRun::requested(1, 0, &[], false);

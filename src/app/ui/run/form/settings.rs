@@ -7,8 +7,8 @@ use crate::data::{Counts, Frames, Psf, Radical, Sweep, SweepSpace, TofBins};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, grid_about_zero};
 use crate::plan::{
-    self, AlgorithmChoice, Data, DataKind, DeviceChoice, Parameters, ProjectorChoice, REPLICATE_LIMITS, Rays, ReplicateSettings,
-    ResearchSettings, RunSettings, SetupError, SubsetRule, TofSettings, Traits, Value,
+    self, AlgorithmChoice, Data, DataKind, DeviceChoice, ProjectorChoice, Rays, RunSettings, SetupError, SubsetRule, TofSettings,
+    Traits, Value, Values,
 };
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::fields::held_within;
@@ -37,22 +37,13 @@ pub struct SettingsForm {
     pub device: DeviceChoice,
     /// Accumulation; `None` = the device's default.
     pub accumulation: Option<Accumulation>,
-    /// Number of replicates for error bars; `None` = none.
-    pub replicates: Option<usize>,
-    /// Time of the scan as if only that had been measured, s, of runs with error bars; `None` = all of it.
-    pub as_if_secs: Option<f64>,
-    /// Duration of a scan whose data do not contain it, s; `None` = unknown.
-    pub scan_secs: Option<f64>,
     /// Time frames of list-mode data as typed ([`Frames`]), reconstructed one after the other; empty: all events in one image.
     pub frames: String,
     /// Radicals of total variation, with an image each; none: one radical, with the reference spectrum.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub radicals: Vec<RadicalSource>,
-    /// Settings that only the reproduction of a paper needs.
     #[serde(flatten)]
-    pub research: ResearchSettings,
-    #[serde(flatten)]
-    pub parameters: Parameters,
+    pub parameters: Values,
     #[serde(skip)]
     pub bounds: Bounds,
     /// Grid of the images that come with the study.
@@ -68,8 +59,6 @@ pub struct Bounds {
     pub space: SweepSpace,
     /// Time-of-flight bins of a sinogram.
     pub tof: Option<TofBins>,
-    /// Duration of the scan, s, if the data contain it.
-    pub duration_secs: Option<f64>,
     /// Extent of the samples of a sweep, mm.
     pub samples_mm: f64,
     /// Side of the image that a sweep was planned for, mm.
@@ -79,7 +68,7 @@ pub struct Bounds {
 impl Bounds {
     fn of(data: &Data) -> Self {
         let tof = data.counts().and_then(Counts::tof_bins);
-        let of_traits = Self { traits: data.traits(), tof, duration_secs: data.duration_secs(None), ..Self::default() };
+        let of_traits = Self { traits: data.traits(), tof, ..Self::default() };
         let of_sweep = |sweep: &Sweep| Self {
             space: sweep.space,
             samples_mm: sweep.extent_mm(),
@@ -116,13 +105,9 @@ impl Default for SettingsForm {
             projector: ProjectorChoice::Auto,
             device: DeviceChoice::Auto,
             accumulation: None,
-            replicates: None,
-            as_if_secs: None,
-            scan_secs: None,
             frames: String::new(),
             radicals: Vec::new(),
-            research: ResearchSettings::default(),
-            parameters: Parameters::default(),
+            parameters: Values::default(),
             bounds: Bounds::default(),
             preset_grid: None,
         }
@@ -174,16 +159,12 @@ impl SettingsForm {
             (*tangential, *axial) = ((*tangential).clamp(1, 16), (*axial).clamp(1, 16));
         }
         self.tof.mash = self.tof.mash.max(1);
-        self.replicates = self.replicates.map(|num| num.clamp(REPLICATE_LIMITS[0], REPLICATE_LIMITS[1]));
-        let is_time = |secs: &f64| secs.is_finite() && *secs > 0.0;
-        self.as_if_secs = self.as_if_secs.filter(is_time);
-        self.scan_secs = self.scan_secs.filter(is_time);
         self.psf = self.psf.take().and_then(|psf| psf.checked().ok());
         // Until version 0.1 the form of a sweep had its stages in place of an algorithm.
         if let Some(Value::Name(stages)) = self.parameters.take("stages") {
             self.algorithm = if stages == "two" { AlgorithmChoice::FBP_MULTISTAGE } else { AlgorithmChoice::FBP };
         }
-        self.parameters.keep(self.algorithm.entry().parameters);
+        self.parameters.keep(&self.algorithm.settings());
     }
 
     /// Returns the form for a study: the defaults, on the preferred grid of the study.
@@ -241,7 +222,7 @@ impl SettingsForm {
             self.num_iterations = default.unwrap_or_else(by_subsets);
         }
         self.algorithm = algorithm;
-        self.parameters.keep(algorithm.entry().parameters);
+        self.parameters.keep(&algorithm.settings());
     }
 
     /// Takes other numbers of voxels; those of a sweep fill the same extent.
@@ -257,13 +238,6 @@ impl SettingsForm {
     /// Makes the image a cube of this side, of as many voxels as before.
     pub fn set_extent(&mut self, extent_mm: f64) {
         self.voxel_mm = self.size.map(|n| extent_mm / n.max(1) as f64);
-    }
-
-    fn replicate_settings(&self) -> Option<ReplicateSettings> {
-        let Self { as_if_secs, scan_secs, bounds: Bounds { duration_secs, .. }, .. } = *self;
-        let num = self.replicates.filter(|_| self.algorithm.has_replicates())?;
-        let scan_secs = scan_secs.filter(|_| as_if_secs.is_some() && duration_secs.is_none());
-        Some(ReplicateSettings { as_if_secs, scan_secs, ..ReplicateSettings::new(num) })
     }
 
     /// Returns the settings of a run.
@@ -293,8 +267,6 @@ impl SettingsForm {
             projector: self.projector,
             device: self.device,
             accumulation: self.accumulation,
-            research: self.research,
-            replicates: self.replicate_settings(),
             ..RunSettings::new(self.algorithm, grid)
         })
     }

@@ -1,29 +1,17 @@
 //! The settings of the next run in the reconstruction panel. The rows of an algorithm follow from its entry in the registry.
 
 use egui::{DragValue, RichText, Ui};
-use strum::VariantArray as _;
 
 use super::devices::{device_in_words, device_menu};
 use super::settings::{Bounds, SettingsForm, psf_text};
 use super::sources::{sources_text, sources_ui};
 use crate::data::{Psf, TofBins};
-use crate::measure::uncertainty_of_deviation;
-use crate::plan::{
-    AlgorithmChoice, DataKind, Device, Kind, Parameter, PlaneKernel, ProjectorChoice, REPLICATE_LIMITS, Rays, TofSettings, Value,
-    projector,
-};
+use crate::plan::{AlgorithmChoice, DataKind, Device, Kind, ProjectorChoice, Rays, Setting, TofSettings, Value, projector};
 use crate::text::counted;
 use crate::ui::widgets::fields::{any_size, menu, name};
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::{format, theme};
-
-/// Replicates where error bars are switched on: their standard deviation is known to 16 %.
-const USUAL_REPLICATES: usize = 20;
-
-/// Part of a scan of unknown duration where it is switched on, and the longest scan, s.
-const USUAL_PART_SECS: f64 = 60.0;
-const MAX_SCAN_SECS: f64 = 1e6;
 
 pub struct SettingsView<'a> {
     /// The form of the run that is watched, as it was when the run began; `None` = there is no run.
@@ -33,7 +21,7 @@ pub struct SettingsView<'a> {
     pub devices: &'a [Device],
     /// Reason why the scan has no tubes of response, if it has none.
     pub why_no_tubes: Option<&'a str>,
-    /// True if the settings of [`crate::plan::ResearchSettings`] are shown.
+    /// True if the settings are shown that only the reproduction of a paper needs.
     pub shows_research: bool,
 }
 
@@ -63,7 +51,6 @@ impl SettingsView<'_> {
 pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) -> Option<FileTask> {
     let mut asked = None;
     let Bounds { traits, space, .. } = form.bounds;
-    let entry = form.algorithm.entry();
     let axes = ImageAxes::of(space);
     if traits.kind == DataKind::Events {
         frames_ui(form, view, ui);
@@ -77,18 +64,7 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) ->
     if form.has_lines() {
         subsets_ui(form, view, ui);
     }
-    for parameter in entry.parameters.iter().filter(|parameter| (parameter.is_for)(&traits)) {
-        if parameter.is_used(&form.parameters) {
-            parameter_ui(parameter, form, view, ui);
-        }
-    }
-    if form.algorithm.has_replicates() {
-        view.label(ui, "Error bars", &form.replicates, |form| form.replicates, replicates_text);
-        replicates_ui(&mut form.replicates, ui);
-        if form.replicates.is_some() {
-            part_of_scan_ui(form, view, ui);
-        }
-    }
+    rows_ui(form, view, false, ui);
     if form.has_radicals() {
         view.label(ui, "Radicals", &form.radicals, |form| form.radicals.clone(), |sources| sources_text(sources));
         asked = sources_ui(&mut form.radicals, ui);
@@ -99,8 +75,7 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) ->
         extent_ui(form, ui);
     }
     if form.has_lines() {
-        let label = if traits.kind == DataKind::Events { "Lines per event" } else { "Rays per LOR" };
-        view.label(ui, label, &form.rays, |form| form.rays, rays_text);
+        view.label(ui, "Rays per LOR", &form.rays, |form| form.rays, rays_text);
         rays_ui(&mut form.rays, ui);
         view.label(ui, "Resolution model", &form.psf, |form| form.psf.clone(), psf_text);
         asked = psf_ui(&mut form.psf, ui);
@@ -116,81 +91,19 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) ->
     view.label(ui, "Device", &form.device, |form| form.device, |choice| device_in_words(view.devices, *choice));
     device_menu(view.devices, &mut form.device, ui);
     if view.shows_research {
-        research_ui(form, view, ui);
+        rows_ui(form, view, true, ui);
     }
     asked
 }
 
-fn replicates_text(replicates: &Option<usize>) -> String {
-    replicates.map_or_else(|| "none".to_owned(), |num| counted(num, "replicate"))
-}
-
-/// Draws the number of replicates, off by default.
-fn replicates_ui(replicates: &mut Option<usize>, ui: &mut Ui) {
-    let [min, max] = REPLICATE_LIMITS;
-    let num = replicates.unwrap_or(USUAL_REPLICATES);
-    let help = format!(
-        "Carries replicates of the data along: counts drawn as if the scan were repeated. Their standard deviation is known to ± {:.0} %. \
-         Each takes the steps of the run again, with its penalty; the noise of randoms and scatter estimates is not included. Default: off",
-        100.0 * uncertainty_of_deviation(num)
-    );
-    ui.horizontal(|ui| {
-        let mut is_on = replicates.is_some();
-        let response = ui.checkbox(&mut is_on, "");
-        response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_on, "Set Error bars"));
-        if response.on_hover_text(&help).changed() {
-            *replicates = is_on.then_some(USUAL_REPLICATES);
+/// Draws the settings of the algorithm: those that only the reproduction of a paper needs, or the others.
+fn rows_ui(form: &mut SettingsForm, view: &SettingsView, is_research: bool, ui: &mut Ui) {
+    let traits = form.bounds.traits;
+    for setting in form.algorithm.settings() {
+        if setting.is_research == is_research && (setting.is_for)(&traits) && setting.is_used(&form.parameters) {
+            setting_ui(setting, form, view, ui);
         }
-        match replicates {
-            Some(num) => {
-                let response = ui.add(DragValue::new(num).range(min..=max).suffix(" replicates"));
-                name(&response, "Error bars");
-                response.on_hover_text(help);
-            }
-            None => _ = ui.label("no replicates").on_hover_text(help),
-        }
-    });
-    ui.end_row();
-}
-
-fn secs_text(secs: &Option<f64>) -> String {
-    secs.map_or_else(|| "all of the scan".to_owned(), |secs| format!("{secs} s"))
-}
-
-/// Draws the time of the scan as if only that had been measured, off by default, and the duration that the data lack.
-fn part_of_scan_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
-    const LABEL: &str = "As if scanned for";
-    const HELP: &str = "Thins the counts to a part of the scan's time, for the image and the error bars. Values keep the scale of the whole \
-                        scan. Default: off";
-    let of_scan = form.bounds.duration_secs;
-    view.label(ui, LABEL, &form.as_if_secs, |form| form.as_if_secs, secs_text);
-    ui.horizontal(|ui| {
-        let mut is_on = form.as_if_secs.is_some();
-        let response = ui.checkbox(&mut is_on, "");
-        response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_on, format!("Set {LABEL}")));
-        if response.on_hover_text(HELP).changed() {
-            form.as_if_secs = is_on.then_some(of_scan.map_or(USUAL_PART_SECS, |secs| 0.5 * secs));
-        }
-        match &mut form.as_if_secs {
-            Some(secs) => {
-                let response = ui.add(any_size(secs, 1e-3..=of_scan.unwrap_or(MAX_SCAN_SECS), USUAL_PART_SECS).suffix(" s"));
-                name(&response, LABEL);
-                response.on_hover_text(HELP);
-            }
-            None => _ = ui.label(secs_text(&None)).on_hover_text(HELP),
-        }
-    });
-    ui.end_row();
-    if form.as_if_secs.is_none() || of_scan.is_some() {
-        return;
     }
-    view.label(ui, "Scan duration", &form.scan_secs, |form| form.scan_secs, secs_text);
-    let mut secs = form.scan_secs.unwrap_or(0.0);
-    let response = ui.add(any_size(&mut secs, 0.0..=MAX_SCAN_SECS, USUAL_PART_SECS).suffix(" s"));
-    name(&response, "Scan duration");
-    form.scan_secs = Some(secs).filter(|secs| *secs > 0.0);
-    response.on_hover_text("Duration of the scan, which the data do not contain. 0: unknown");
-    ui.end_row();
 }
 
 fn algorithm_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
@@ -231,40 +144,36 @@ fn subsets_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
     ui.end_row();
 }
 
-fn parameter_ui(parameter: &Parameter, form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
-    let value = form.parameters.value(parameter);
-    let of = |form: &SettingsForm| form.parameters.value(parameter);
-    view.label(ui, parameter.label, &value, of, |value| parameter.text(value.as_ref()));
+fn setting_ui(setting: &Setting, form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
+    let value = form.parameters.value(setting);
+    let of = |form: &SettingsForm| form.parameters.value(setting);
+    view.label(ui, setting.label, &value, of, |value| setting.text(value.as_ref()));
     let mut next = value.clone();
-    match parameter.kind {
-        Kind::Choice { choices, .. } => menu(ui, parameter.label, &parameter.text(value.as_ref()), |ui| {
+    match setting.kind {
+        Kind::Choice { choices, .. } => menu(ui, setting.label, &setting.text(value.as_ref()), |ui| {
             for choice in choices().iter().filter(|choice| (choice.is_for)(&form.bounds.traits)) {
-                ui.selectable_value(&mut next, Some(Value::Name(choice.key.to_owned())), choice.label);
+                let response = ui.selectable_value(&mut next, Some(Value::Name(choice.key.to_owned())), choice.label);
+                if !choice.help.is_empty() {
+                    response.on_hover_text(choice.help);
+                }
             }
         }),
-        Kind::Count { min, max, .. } => {
-            let mut number = form.parameters.count(parameter);
-            let field = DragValue::new(&mut number).range(min as usize..=max as usize);
-            named_field(field, parameter, ui);
-            ui.end_row();
-            next = Some(Value::Number(number as f64));
-        }
-        Kind::Number { min, max, unit, default, usual, absent, found } => {
+        Kind::Number { is_whole, min, max, unit, default, usual, absent, found } => {
             ui.horizontal(|ui| {
                 if default.is_none() {
                     let mut is_set = next.is_some();
                     let response = ui.checkbox(&mut is_set, "");
-                    let set = format!("Set {}", parameter.label);
+                    let set = format!("Set {}", setting.label);
                     response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_set, &set));
-                    if response.on_hover_text(parameter.help).changed() {
+                    if response.on_hover_text(setting.help).changed() {
                         next = is_set.then_some(Value::Number(usual));
                     }
                 }
                 if let Some(found) = found {
-                    let mut is_found = form.parameters.is(parameter, found);
+                    let mut is_found = form.parameters.is(setting, found);
                     let response = ui.checkbox(&mut is_found, found);
-                    name(&response, &format!("{} {found}", parameter.label));
-                    if response.on_hover_text(parameter.help).changed() {
+                    name(&response, &format!("{} {found}", setting.label));
+                    if response.on_hover_text(setting.help).changed() {
                         let number = default.map(Value::Number);
                         next = if is_found { Some(Value::Name(found.to_owned())) } else { number };
                     }
@@ -272,25 +181,28 @@ fn parameter_ui(parameter: &Parameter, form: &mut SettingsForm, view: &SettingsV
                 match &mut next {
                     Some(Value::Name(_)) => {}
                     Some(Value::Number(number)) => {
-                        let field = any_size(number, min..=max, usual);
+                        let field = match is_whole {
+                            true => DragValue::new(number).range(min..=max).max_decimals(0),
+                            false => any_size(number, min..=max, usual),
+                        };
                         let field = if unit.is_empty() { field } else { field.suffix(format!(" {unit}")) };
-                        named_field(field, parameter, ui);
+                        named_field(field, setting, ui);
                     }
-                    _ => _ = ui.label(absent).on_hover_text(parameter.help),
+                    _ => _ = ui.label(absent).on_hover_text(setting.help),
                 }
             });
             ui.end_row();
         }
     }
     if next != value {
-        form.parameters.set(parameter, next);
+        form.parameters.set(setting, next);
     }
 }
 
-fn named_field(field: DragValue, parameter: &Parameter, ui: &mut Ui) {
+fn named_field(field: DragValue, setting: &Setting, ui: &mut Ui) {
     let response = ui.add(field);
-    name(&response, parameter.label);
-    response.on_hover_text(parameter.help);
+    name(&response, setting.label);
+    response.on_hover_text(setting.help);
 }
 
 /// Draws the numbers of voxels along the axes of these names.
@@ -356,33 +268,6 @@ fn projector_menu(chosen: &mut ProjectorChoice, view: &SettingsView, ui: &mut Ui
             response.on_disabled_hover_text(why_not.unwrap_or_default());
         }
     });
-}
-
-/// Settings of the papers.
-fn research_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) {
-    let has_lines = form.has_lines();
-    let research = &mut form.research;
-    if has_lines {
-        let text = |racy: &bool| (if *racy { "non-atomic, too" } else { "atomic" }).to_owned();
-        view.label(ui, "Sensitivity", &research.racy_sensitivity, |form| form.research.racy_sensitivity, text);
-        ui.checkbox(&mut research.racy_sensitivity, "non-atomic, too").on_hover_text(
-            "For non-atomic runs: computes the sensitivity image non-atomically, too. Non-atomic backprojection alone scales the image down by the loss; in both, the losses mostly cancel and leave noise",
-        );
-        ui.end_row();
-    }
-    if form.bounds.is_sweep() {
-        view.label(ui, "Program", &research.kernel, |form| form.research.kernel, PlaneKernel::to_string);
-        ui.horizontal(|ui| {
-            for &kernel in PlaneKernel::VARIANTS {
-                let help = match kernel {
-                    PlaneKernel::Fast => "Single precision, vector instructions or the GPU's shared memory",
-                    PlaneKernel::Paper => "Double precision, in the order of Qiao et al. 2015: slow, for comparison",
-                };
-                ui.selectable_value(&mut research.kernel, kernel, kernel.to_string()).on_hover_text(help);
-            }
-        });
-        ui.end_row();
-    }
 }
 
 const FRAMES_HELP: &str = "Parts of the time that are reconstructed one after the other, each with these settings: 6x10,4x60 are six frames of ten seconds and then four of sixty, 0-60,60-300 go from one second to another. Empty: all of it as one image";

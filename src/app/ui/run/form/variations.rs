@@ -4,7 +4,7 @@ use super::forms::Forms;
 use super::settings::psf_text;
 use crate::data::Psf;
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmChoice, Choice, DataKind, Device, FILTER, Kind, Parameter, ProjectorChoice, Value};
+use crate::plan::{AlgorithmChoice, Choice, DataKind, Device, FILTER, Kind, ProjectorChoice, Setting, Value};
 use crate::ui::study::open::open_study::OpenStudy;
 
 /// One thing, by its name in the form, and the settings for each of its other values.
@@ -87,13 +87,13 @@ fn projectors(forms: &Forms, uses_tubes: bool) -> Variation {
 }
 
 /// Returns the other choices of a parameter.
-fn choices_of(parameter: &'static Parameter, forms: &Forms) -> Variation {
-    let Kind::Choice { choices, .. } = parameter.kind else { return Variation { name: parameter.label, choices: Vec::new() } };
-    let now = forms.settings.parameters.value(parameter);
+fn choices_of(setting: &'static Setting, forms: &Forms) -> Variation {
+    let Kind::Choice { choices, .. } = setting.kind else { return Variation { name: setting.label, choices: Vec::new() } };
+    let now = forms.settings.parameters.value(setting);
     let value = |choice: &Choice| Some(Value::Name(choice.key.to_owned()));
     let others = choices().into_iter().filter(|choice| (choice.is_for)(&forms.settings.bounds.traits) && value(choice) != now);
-    let with = |choice: &Choice| changed(forms, |forms| forms.settings.parameters.set(parameter, value(choice)));
-    Variation { name: parameter.label, choices: others.map(|choice| (choice.label.to_owned(), with(&choice))).collect() }
+    let with = |choice: &Choice| changed(forms, |forms| forms.settings.parameters.set(setting, value(choice)));
+    Variation { name: setting.label, choices: others.map(|choice| (choice.label.to_owned(), with(&choice))).collect() }
 }
 
 fn on_devices(forms: &Forms, devices: &[Device]) -> Variation {
