@@ -56,7 +56,7 @@ fn completed(command: Command) -> Command {
         false => arg.help_heading(None::<&str>),
     };
     let command = command.max_term_width(MAX_WIDTH).mut_args(|arg| with_endings(with_negative_numbers(of_command(arg))));
-    // (Those of all options of a struct are there.)
+    // (Those of all options of a struct exist.)
     let further: Vec<&str> = groups().filter(|group| !group.starts_with(char::is_uppercase)).collect();
     let command = command.groups(further.into_iter().map(|group| ArgGroup::new(group).multiple(true)));
     let command = if command.get_name() == "earl" { without_images(command) } else { command };

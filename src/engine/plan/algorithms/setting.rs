@@ -1,4 +1,4 @@
-//! A setting of a run, said once: the form of the window, the option with its help, the refusal, the provenance record, the session file
+//! A setting of a run, declared once: the form of the window, the option with its help, the refusal, the provenance record, the session file
 //! and the messages to a server follow from its row.
 //!
 //! A new setting of some algorithms is a row in their lists ([`super::registry::ALGORITHMS`]) and the code that computes with its value.
