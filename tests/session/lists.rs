@@ -13,7 +13,7 @@ use tomoscope::io::open_list_mode;
 use tomoscope::operator::Accumulation;
 use tomoscope::phantom::{ListSimulation, by_name, simulate_list};
 use tomoscope::plan::{
-    AlgorithmChoice, Data, DeviceChoice, EventAccumulator, Job, ListAcquisition, ListSelection, Rays, RunSettings,
+    AlgorithmChoice, DeviceChoice, EventAccumulator, Job, ListAcquisition, ListData, ListSelection, Rays, RunSettings,
     SensitivitySettings, default_list_settings, list_sensitivity, list_study, prepare, rays_of_a_pair,
 };
 use tomoscope::scanner::find;
@@ -107,7 +107,7 @@ impl Growing {
         let study = Study::clone(&self.study);
         let settings = settings(&study.measured);
         let growing = Some(self.acquisition.clone());
-        Job::new(Arc::new(study.map(|list| Data::Events { list, growing })), settings)
+        Job::new(Arc::new(study.map(|list| ListData { list, growing }.into())), settings)
     }
 
     fn num_arrived(&self) -> usize {

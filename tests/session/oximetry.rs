@@ -5,8 +5,7 @@ use tomoscope::io::oxygen::find;
 use tomoscope::operator::grid_about_zero;
 use tomoscope::phantom::epri::{DELAYS_US, OxygenOptions, Phantom, SweepOptions, by_name, simulate_oxygen};
 use tomoscope::plan::{
-    Acquisition, AlgorithmChoice, Data, DeviceChoice, Job, LAMBDA, POSITIVITY, RunSettings, TOLERANCE, Values, YES,
-    default_settings_of, prepare,
+    Acquisition, AlgorithmChoice, Data, DeviceChoice, Job, LAMBDA, POSITIVITY, RunSettings, TOLERANCE, Values, YES, prepare,
 };
 use tomoscope::scanner::epri::Order;
 use tomoscope::session::{Command, Control, EndReason, EventKind, OxygenRedraw, OxygenUpdate, RoiSet, RunId};
@@ -39,7 +38,7 @@ fn study() -> (Phantom, Study<OxygenSeries>) {
 fn settings(study: &Study<OxygenSeries>, slices: usize) -> RunSettings {
     let data = Data::from(study.measured.clone());
     let grid = grid_about_zero([64, 64, slices], [0.625; 3]).unwrap();
-    RunSettings { device: DeviceChoice::Cpu, grid, ..default_settings_of(&data).unwrap() }
+    RunSettings { device: DeviceChoice::Cpu, grid, ..data.default_settings().unwrap() }
 }
 
 /// Six vials in two dimensions without noise: phantom, acquisitions, settings of total variation.
@@ -353,7 +352,7 @@ fn times_and_algorithms_that_give_no_map_are_refused() {
     let equal = with(|series| series.times_us[1] = series.times_us[0]);
     assert!(failure(&equal, settings(&equal, 1)).contains("two times are 30 µs"));
     let none = with(|series| (series.times_us.clear(), series.sweeps.clear()).0);
-    assert!(default_settings_of(&Data::from(none.measured)).is_err());
+    assert!(Data::from(none.measured).default_settings().is_err());
     let positive = Values::default().with_choice(&POSITIVITY, YES);
     let tv = RunSettings { algorithm: AlgorithmChoice::TV, parameters: positive, ..settings(&study, 1) };
     let text = failure(&study, tv);

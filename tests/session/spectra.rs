@@ -7,7 +7,7 @@ use tomoscope::data::{FieldAxis, Study, Sweep, Volume};
 use tomoscope::measure::spectrum::{Line, LineFitter, line_maps};
 use tomoscope::operator::grid_about_zero;
 use tomoscope::phantom::epri::{Phantom, SpectralOptions, SweepOptions, by_name, simulate_spectral};
-use tomoscope::plan::{AlgorithmChoice, Data, DeviceChoice, Job, RunSettings, SPECTRAL_SAMPLES, default_settings_of, prepare};
+use tomoscope::plan::{AlgorithmChoice, Data, DeviceChoice, Job, RunSettings, SPECTRAL_SAMPLES, prepare};
 use tomoscope::session::{Command, Control, EndReason, EventKind, RunId};
 use tomoscope::task::Task;
 
@@ -36,7 +36,7 @@ fn study() -> (Phantom, Study<Sweep>) {
 fn settings(study: &Study<Sweep>, num_iterations: usize) -> RunSettings {
     let data = Data::Sweep(tomoscope::plan::Acquisition::complete(study.measured.clone()));
     let grid = grid_about_zero([16, 16, 1], [2.0; 3]).unwrap();
-    RunSettings { device: DeviceChoice::Cpu, grid, num_iterations, ..default_settings_of(&data).unwrap() }
+    RunSettings { device: DeviceChoice::Cpu, grid, num_iterations, ..data.default_settings().unwrap() }
 }
 
 fn job(study: &Study<Sweep>, settings: RunSettings) -> Job {

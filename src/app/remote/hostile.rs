@@ -29,7 +29,7 @@ use crate::operator::Accumulation;
 use crate::phantom::epri::{self, SweepOptions};
 use crate::plan::{
     Acquisition, Cache, Data, DeviceChoice, Job, ListFiles, RunSettings, SetupProblem, StartInfo, StudyFiles, cylinder_of,
-    default_settings, default_settings_of, default_sweep_settings, host_devices,
+    default_settings, default_sweep_settings, host_devices,
 };
 use crate::recon::{AscentReport, AscentTuning, Estimate};
 use crate::scanner::{Detectors, find};
@@ -286,8 +286,8 @@ fn as_next(server: &ServerSession, message: ToServer) -> ToServer {
 /// Uses a study as a window does after its arrival.
 fn show(study: Result<RemoteStudy, String>) {
     let is_proposed = study.map(|RemoteStudy { study, .. }| match &study.measured {
-        Data::Events { list, .. } => cylinder_of(&list.facts).is_ok() && default_settings_of(&study.measured).is_ok(),
-        data => default_settings_of(data).is_ok(),
+        Data::Events(data) => cylinder_of(&data.list.facts).is_ok() && study.measured.default_settings().is_ok(),
+        data => data.default_settings().is_ok(),
     });
     drop(is_proposed);
 }

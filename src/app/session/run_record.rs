@@ -8,10 +8,10 @@ use super::threads::num_cores;
 use crate::data::{Study, Sweep};
 use crate::operator::Accumulation;
 use crate::plan::{
-    AUTO, AccumulationSpan, AlgorithmChoice, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord,
-    EmRecord, ExplainedRecord, FbpRecord, FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, OptimalityRecord,
-    Progress, ProjectorRecord, Provenance, RadicalRecord, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan,
-    rays_in_use, rays_of_a_pair, tv_settings,
+    AUTO, AccumulationSpan, AlgorithmRecord, AscentRecord, BETA, CorrectionRecord, DataRecord, DeviceRecord, EmRecord,
+    ExplainedRecord, FbpRecord, FrameRecord, ImageKind, ImageRecord, MatrixRecord, ObjectiveRecord, OptimalityRecord, Progress,
+    ProjectorRecord, Provenance, RadicalRecord, RunSettings, Start, StartInfo, SubsetRecord, TofRecord, TuningSpan, rays_in_use,
+    rays_of_a_pair, tv_settings,
 };
 use crate::recon::{AscentReport, Explained, Optimality, RaceReport};
 
@@ -127,7 +127,7 @@ impl RunRecord {
     fn is_far(&self, subiteration: usize, iterations_requested: usize) -> bool {
         let settings = &self.info.job.settings;
         let ends_there =
-            settings.algorithm == AlgorithmChoice::TV && settings.algorithm.default_iterations() == Some(iterations_requested);
+            settings.algorithm.is_least_squares() && settings.algorithm.default_iterations() == Some(iterations_requested);
         let update = self.ascents.iter().rev().find(|(step, _)| *step == subiteration).map(|(_, ascent)| ascent.update);
         update.filter(|_| ends_there).is_some_and(|update| tv_settings(&settings.parameters).unconverged(update).is_some())
     }
@@ -192,7 +192,7 @@ impl RunRecord {
         let switched = if spans.len() > 1 { spans } else { Vec::new() };
         let is_auto = self.info.job.settings.parameters.is(&BETA, AUTO);
         let beta_found = so_far.first().filter(|_| is_auto).map(|(_, ascent)| ascent.tuning.strength);
-        let is_by_noise = self.info.job.settings.algorithm == AlgorithmChoice::TV && self.info.job.finds_strength();
+        let is_by_noise = self.info.job.settings.algorithm.is_least_squares() && self.info.job.finds_strength();
         let lambda_found = so_far.last().filter(|_| is_by_noise).map(|(_, ascent)| ascent.tuning.strength);
         let residual = self.optimalities.iter().rev().find(|(step, _)| *step <= subiteration);
         let optimality = residual.map(|&(of_subiteration, residual)| OptimalityRecord { of_subiteration, residual });
@@ -204,7 +204,7 @@ impl RunRecord {
         let settings = &self.info.job.settings;
         let entry = settings.algorithm.entry();
         let is_fbp = settings.algorithm.stages().is_some();
-        let is_tv = settings.algorithm == AlgorithmChoice::TV;
+        let is_tv = settings.algorithm.is_least_squares();
         let em = EmRecord {
             subsets: self.info.num_subsets,
             start_image: if settings.init.is_some() { "given" } else { "uniform" }.to_owned(),

@@ -203,7 +203,7 @@ impl OximetryOptions {
     pub fn algorithm(&self) -> CliResult<AlgorithmChoice> {
         let algorithm = algorithm_for(DataKind::Sweep, self.algorithm)?;
         check_settings(&self.given, algorithm)?;
-        if self.iterations.is_some() && algorithm != AlgorithmChoice::TV {
+        if self.iterations.is_some() && !algorithm.is_least_squares() {
             return Err(CliError::arguments("--iterations: EPRI acquisitions iterate with --algorithm tv only"));
         }
         if self.parameters.values().is(&POSITIVITY, YES) && !self.delays_us.is_empty() {

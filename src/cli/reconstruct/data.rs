@@ -11,7 +11,7 @@ use crate::cli::shared::known::cuda_device;
 use crate::cli::shared::setting_options::{algorithm_for, check_settings, kinds_with, settings};
 use crate::io::foreign;
 use crate::io::formats::{Access, Content, Format, described};
-use crate::plan::{AlgorithmChoice, DataKind, DeviceChoice, RACY_SENSITIVITY, data_kind_of};
+use crate::plan::{DataKind, DeviceChoice, RACY_SENSITIVITY, data_kind_of};
 use crate::text::either;
 
 /// Returns the supported inputs as text.
@@ -95,9 +95,7 @@ impl ReconstructOptions {
         }
         let algorithm = algorithm_for(data, self.algorithm)?;
         check_settings(&self.given, algorithm)?;
-        if let Some(option) =
-            self.given.first_in([STEPS, VARIATION]).filter(|_| data == Sweep && algorithm != AlgorithmChoice::TV)
-        {
+        if let Some(option) = self.given.first_in([STEPS, VARIATION]).filter(|_| data == Sweep && !algorithm.is_least_squares()) {
             return Err(CliError::arguments(format!("{option}: {} iterate with --algorithm tv only", data.plural())));
         }
         if !algorithm.entry().has_subsets && self.subsets.is_some_and(|n| n > 1) {

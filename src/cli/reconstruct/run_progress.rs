@@ -10,9 +10,7 @@ use crate::cli::shared::console::{is_quiet, out, remark};
 use crate::cli::shared::printed::text as matrix_text;
 use crate::cli::shared::progress;
 use crate::data::{Experiment, Sweep};
-use crate::plan::{
-    Acquisition, AlgorithmChoice, IterationScheme, RunSettings, StartInfo, filter_settings, rays_in_use, tv_settings,
-};
+use crate::plan::{Acquisition, IterationScheme, RunSettings, StartInfo, filter_settings, rays_in_use, tv_settings};
 use crate::recon::{Baseline, FilterSettings, ObjectiveValue, Optimality, RaceReport, StageTimes};
 use crate::report::{Column, Columns};
 use crate::session::IterateReport;
@@ -141,7 +139,7 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
     }
     if let Some(acquisition) = info.job.data().sweep() {
         let (num_points, num_complete) = acquisition.look(|sweep| (sweep.num_points, sweep.num_complete()));
-        let is_filtered = settings.algorithm != AlgorithmChoice::TV;
+        let is_filtered = !settings.algorithm.is_least_squares();
         let num_projections = if is_filtered { info.num_subsets } else { num_complete };
         fact("data", format!("{} of {}", counted(num_projections, "projection"), counted(num_points, "sample")));
         for Experiment { file, sweep, .. } in &settings.experiments {

@@ -19,9 +19,7 @@ use crate::io::before_ending;
 use crate::io::dicom::SeriesContext;
 use crate::io::measurements::{Measurement, MeasurementWriter};
 use crate::io::nifti::{self, FourthAxis};
-use crate::plan::{
-    AUTO, Acquisition, AlgorithmChoice, ImageKind, IterationScheme, Job, OPTIMALITY, Provenance, StartInfo, tv_settings,
-};
+use crate::plan::{AUTO, Acquisition, ImageKind, IterationScheme, Job, OPTIMALITY, Provenance, StartInfo, tv_settings};
 use crate::recon::{Explained, Optimality, TvSettings, gaussian_filter};
 use crate::session::{
     Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session,
@@ -121,7 +119,7 @@ impl<'a> Work<'a> {
             totals: Totals::default(),
             interrupted: false,
             iteration: 0,
-            tv: (job.settings.algorithm == AlgorithmChoice::TV).then(|| tv_settings(&job.settings.parameters)),
+            tv: (job.settings.algorithm.is_least_squares()).then(|| tv_settings(&job.settings.parameters)),
             update: None,
             explained: None,
             optimality: None,

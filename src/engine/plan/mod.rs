@@ -56,11 +56,11 @@ pub use device::memory::{DeviceMemory, Forecast, FreeMemory};
 pub use device::processes::share_with_processes;
 pub use error::{AttenuationError, CtError, ListError, SetupError};
 pub use iteration_scheme::IterationScheme;
-pub use job::acquisition::{Acquisition, ListAcquisition};
+pub use job::acquisition::{Acquisition, ListAcquisition, ListData};
 pub use job::data::Data;
 pub use job::defaults::{
-    covering_grid, default_list_settings, default_pair_settings, default_settings, default_settings_of, default_sweep_settings,
-    grid_of_voxels, sweep_grid,
+    covering_grid, default_list_settings, default_pair_settings, default_settings, default_sweep_settings, grid_of_voxels,
+    sweep_grid,
 };
 pub use job::replicates::ReplicateSettings;
 pub use job::settings::{RunSettings, TofSettings, rays_in_use};

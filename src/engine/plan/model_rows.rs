@@ -68,11 +68,9 @@ pub enum NoModelRows {
 impl NoModelRows {
     /// Returns the reason for which data have no rows; `None` if they have.
     pub fn of(data: &Data) -> Option<Self> {
-        match data {
-            Data::Counts(counts) => counts.prompts.is_remote().then_some(NoModelRows::Remote),
-            Data::Events { .. } | Data::Pairs(_) | Data::Sweep(_) | Data::Oximetry(_) | Data::Images(_) => {
-                Some(NoModelRows::NoSinogram)
-            }
+        match data.counts() {
+            Some(counts) => counts.prompts.is_remote().then_some(NoModelRows::Remote),
+            None => Some(NoModelRows::NoSinogram),
         }
     }
 

@@ -9,7 +9,7 @@ use tomoscope::io::oxygen::find;
 use tomoscope::phantom::epri::{self, OxygenOptions, SweepOptions, simulate_oxygen};
 use tomoscope::plan::{
     Acquisition, AlgorithmChoice, Data, DeviceChoice, Job, ListFiles, RunSettings, StudyFiles, default_list_settings,
-    default_settings_of, default_sweep_settings, forecast, prepare,
+    default_sweep_settings, forecast, prepare,
 };
 use tomoscope::remote::{ConnectionState, RemoteStudy};
 use tomoscope::session::{Command, EventKind, IterateUpdate, OxygenRedraw, OxygenUpdate, RoiSet, Session, SessionOptions};
@@ -135,7 +135,7 @@ fn oxygen_elsewhere_is_mapped_as_it_is_here() {
     let simulated = OxygenOptions { calibration, times_us, inversion: 0.9, snr: Some(50.0) };
     let scan = simulate_oxygen(&phantom, &options, &simulated, &Task::new()).unwrap();
     let study = scan.into_study(phantom.title, &simulated).map(Data::from);
-    let settings = RunSettings { device: DeviceChoice::Cpu, ..default_settings_of(&study.measured).unwrap() };
+    let settings = RunSettings { device: DeviceChoice::Cpu, ..study.measured.default_settings().unwrap() };
     let there = RemoteSession::with(study.clone(), real);
     let head = there.scan().study;
     let (far, far_edited, far_drawn) = oxygen(&there.session, Job::of(&head, settings.clone()));

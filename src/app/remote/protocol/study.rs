@@ -229,7 +229,7 @@ impl StudyMetadata {
                     calibration: None,
                 }
             }
-            Data::Events { list, .. } => DataMetadata::Events(Box::new(ListModeMetadata::of(list))),
+            Data::Events(data) => DataMetadata::Events(Box::new(ListModeMetadata::of(&data.list))),
             Data::Sweep(acquisition) => DataMetadata::Sweep(Box::new(acquisition.snapshot())),
             Data::Oximetry(series) => DataMetadata::Oximetry(Box::new((**series).clone())),
             Data::Pairs(..) | Data::Images(..) => return None,

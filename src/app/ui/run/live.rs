@@ -12,7 +12,7 @@ use super::thinning::limit;
 use crate::data::{Modality, RelaxationRate, Roi, Volume};
 use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmChoice, IterationScheme, Provenance, StartInfo};
+use crate::plan::{IterationScheme, Provenance, StartInfo};
 use crate::recon::{AscentTuning, Explained, Optimality, RaceReport};
 use crate::session::{
     Comparison, EndReason, Event, EventKind, IterateReport, OxygenImages, OxygenRedraw, OxygenUpdate, PeakLine, PeaksPoint,
@@ -426,7 +426,7 @@ impl LiveRun {
 
     /// Returns the symbol of the strength of its penalty.
     pub fn strength_symbol(&self) -> &'static str {
-        let is_tv = self.info.as_ref().is_some_and(|info| info.job.settings.algorithm == AlgorithmChoice::TV);
+        let is_tv = self.info.as_ref().is_some_and(|info| info.job.settings.algorithm.is_least_squares());
         if is_tv { "λ" } else { "β" }
     }
 

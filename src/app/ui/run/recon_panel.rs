@@ -245,7 +245,7 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
 
 /// Draws the choice of the accumulation, which can be switched during the run.
 fn accumulation_ui(view: &ReconView, ui: &mut Ui, actions: &mut Vec<RunAction>) {
-    let supported = view.study.map_or(Accumulation::OF_LINES, OpenStudy::accumulations);
+    let supported = view.study.map_or(Accumulation::OF_LINES, |open| open.kind().accumulations());
     if supported.is_empty() {
         return gathered_ui(ui);
     }

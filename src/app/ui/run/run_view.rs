@@ -18,14 +18,13 @@ use super::roi_edits::RoiEdits;
 use crate::data::{FrameTime, MaskedRois, Modality, Notice, Roi};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmChoice, DeviceChoice, Job};
+use crate::plan::{DeviceChoice, Job};
 use crate::recon::AscentTuning;
 use crate::remote::Remote;
 use crate::render::Palette;
 use crate::session::{Command, Control, Event, IterateUpdate, PeakLine, RecoveryQuery, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
-use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::file_task::FileTask;
@@ -134,7 +133,7 @@ impl RunView {
 
     /// Returns the input of the next run's forecast; `None` without a study.
     pub(super) fn forecast_key(&self, study: &StudyState) -> Option<ForecastKey> {
-        let num_received = study.open.as_ref()?.num_received().unwrap_or(study.num_made);
+        let num_received = study.open.as_ref()?.kind().num_received().unwrap_or(study.num_made);
         let running = self.live.in_memory().map(|_| self.live.run);
         Some(ForecastKey { forms: self.forms.clone(), study: (study.number, num_received), running })
     }
@@ -162,7 +161,7 @@ impl RunView {
             input.session.retain(run);
         }
         let live = LiveRun::requested(run, branch, input.rois, paused).numbered_after(self.runs_before);
-        let made = input.study.open.as_ref().map_or("", OpenStudy::made_at_start);
+        let made = input.study.open.as_ref().map_or("", |open| open.kind().made_at_start());
         self.watch(live.with_set_up(made, input.session.task()));
     }
 
@@ -307,7 +306,7 @@ impl RunView {
     /// # Errors
     /// The data or the back end of the run do not support it.
     fn set_accumulation(&mut self, accumulation: Accumulation, input: RunInput) -> Result<(), String> {
-        let supported = input.study.open.as_ref().map_or(Accumulation::OF_LINES, OpenStudy::accumulations);
+        let supported = input.study.open.as_ref().map_or(Accumulation::OF_LINES, |open| open.kind().accumulations());
         if supported.is_empty() {
             return Err(GATHERED.to_owned());
         }
@@ -325,10 +324,10 @@ impl RunView {
 
     /// Sets penalty and step size of the next steps; the form of the next run has the same penalty.
     fn set_tuning(&mut self, tuning: AscentTuning, session: &Session) {
-        let of_variation = self.live.info.as_ref().is_some_and(|info| info.job.settings.algorithm == AlgorithmChoice::TV);
+        let of_variation = self.live.info.as_ref().is_some_and(|info| info.job.settings.algorithm.is_least_squares());
         let forms = [Some(&mut self.forms), self.running.as_mut()];
         for form in forms.into_iter().flatten().map(|forms| &mut forms.settings) {
-            if (form.algorithm == AlgorithmChoice::TV) == of_variation {
+            if (form.algorithm.is_least_squares()) == of_variation {
                 form.parameters.extend(form.algorithm.parameters_of(tuning));
             }
         }

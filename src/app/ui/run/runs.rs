@@ -12,7 +12,7 @@ use super::run_view::{RunInput, RunView};
 use crate::data::{IterateId, MaskedRois, Notice, Volume};
 use crate::geometry::Grid;
 use crate::io::read_volume;
-use crate::plan::{Data, Forecast, Job};
+use crate::plan::{Forecast, Job};
 use crate::remote::Remote;
 use crate::session::{CompareWith, Event, EventKind, PeakLine, ReferenceId, RoiSet, RunId, Session, StoredIterate};
 use crate::task::BackgroundTask;
@@ -94,7 +94,7 @@ impl Runs {
     pub fn start(&mut self, input: RunInput, paused: bool) -> Result<(), String> {
         let Some(job) = self.next_job(input.study, input.remote)? else { return Ok(()) };
         // List-mode data that still arrive give one image.
-        let is_whole = matches!(job.data(), Data::Events { growing: None, .. });
+        let is_whole = job.data().events().is_some() && job.data().growing_list().is_none();
         let frames_ms = if is_whole { self.active.forms.settings.frames()? } else { Vec::new() };
         if !frames_ms.is_empty() && !frames_ms.iter().any(|frame_ms| input.study.has_events(frame_ms)) {
             return Err("none of the frames has an event of this list; give others, or none for all of it".into());

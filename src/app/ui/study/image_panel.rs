@@ -1,45 +1,62 @@
 //! Panel parts of images of another program: facts, PET facts, unit of the values.
 
+use std::path::Path;
+
 use egui::{DragValue, RichText, Ui};
 use jiff::civil::DateTime;
 use strum::VariantArray as _;
 
 use super::action::{StudyAction, StudyEdit};
 use super::open::open_images::{ENTERED, OpenImages, PetMoment};
+use super::open::open_kind::OpenKind;
 use crate::data::SuvDefinition;
 use crate::data::{DecayReference, Sex, Sourced};
 use crate::ui::widgets::fields::{choice, name, name_menu, typed_ui};
 use crate::ui::widgets::format;
 use crate::ui::widgets::place::Place;
 
-pub fn image_facts(open: &OpenImages) -> Vec<(&'static str, String)> {
-    let (series, names) = (&open.series, &open.series.names);
-    let name = names.patient_name.replace('^', " ");
-    let patient = [name.trim(), &names.patient_id].into_iter().filter(|text| !text.is_empty());
-    let grid = series.grid();
-    let size = grid.map(|grid| {
-        let [nx, ny, nz] = grid.size;
-        let [dx, dy, dz] = grid.voxel_mm.map(format::short_number);
-        format!("{nx} × {ny} × {nz} of {dx} × {dy} × {dz} mm")
-    });
-    let mut facts = vec![
-        ("Modality", if names.series_uid.is_empty() { String::new() } else { series.modality.name().to_owned() }),
-        ("Patient", patient.map(str::to_owned).collect::<Vec<_>>().join(", ")),
-        ("Study", [format::date(&names.study_date).as_str(), &names.study].join(" ").trim().to_owned()),
-        ("Series", [&*names.number, &names.description].join(" ").trim().to_owned()),
-        ("Scanner", names.scanner.clone()),
-        ("Voxels", size.unwrap_or_default()),
-        ("Images", if series.num_images > 1 { format!("{} over time", series.num_images) } else { String::new() }),
-    ];
-    if let Some(placement) = &series.placement {
-        facts.push(("Axes", format!("of the image, turned by {}", placement.angle_text())));
+impl OpenKind for OpenImages {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let (series, names) = (&self.series, &self.series.names);
+        let name = names.patient_name.replace('^', " ");
+        let patient = [name.trim(), &names.patient_id].into_iter().filter(|text| !text.is_empty());
+        let grid = series.grid();
+        let size = grid.map(|grid| {
+            let [nx, ny, nz] = grid.size;
+            let [dx, dy, dz] = grid.voxel_mm.map(format::short_number);
+            format!("{nx} × {ny} × {nz} of {dx} × {dy} × {dz} mm")
+        });
+        let mut facts = vec![
+            ("Modality", if names.series_uid.is_empty() { String::new() } else { series.modality.name().to_owned() }),
+            ("Patient", patient.map(str::to_owned).collect::<Vec<_>>().join(", ")),
+            ("Study", [format::date(&names.study_date).as_str(), &names.study].join(" ").trim().to_owned()),
+            ("Series", [&*names.number, &names.description].join(" ").trim().to_owned()),
+            ("Scanner", names.scanner.clone()),
+            ("Voxels", size.unwrap_or_default()),
+            ("Images", if series.num_images > 1 { format!("{} over time", series.num_images) } else { String::new() }),
+        ];
+        if let Some(placement) = &series.placement {
+            facts.push(("Axes", format!("of the image, turned by {}", placement.angle_text())));
+        }
+        facts.retain(|(_, text)| !text.is_empty());
+        facts
     }
-    facts.retain(|(_, text)| !text.is_empty());
-    facts
+
+    fn ui(&self, _: bool, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+        image_ui(self, ui, actions);
+    }
+
+    fn measured_file(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    fn num_fitted(&self) -> usize {
+        3
+    }
 }
 
 /// Draws the choice of the unit, and the facts of a PET scan with their sources.
-pub fn image_ui(open: &OpenImages, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+fn image_ui(open: &OpenImages, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let Some(scan) = &open.pet else { return };
     ui.separator();
     ui.label(RichText::new("Uptake").strong());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egui::{Button, RichText, Ui};
@@ -10,10 +10,13 @@ use egui_plot::{LineStyle, VLine};
 
 use super::action::{StudyAction, StudyEdit};
 use super::list_form::has_form;
+use super::open::open_kind::OpenKind;
 use super::open::open_list::OpenList;
 use crate::data::{Attenuation, AttenuationMap};
 use crate::io::formats::{Access, Content, endings};
+use crate::operator::Accumulation;
 use crate::plan::ListFiles;
+use crate::session::Feed;
 use crate::text::counted;
 use crate::ui::widgets::fields::{button, push_if_clicked, remove_button};
 use crate::ui::widgets::file_task::FileTask;
@@ -21,29 +24,56 @@ use crate::ui::widgets::plot;
 use crate::ui::widgets::plot::{curve, plot};
 use crate::ui::widgets::{format, theme};
 
-pub fn list_facts(open: &OpenList) -> Vec<(&'static str, String)> {
-    let list = &open.list;
-    let facts = &list.facts;
-    let tof = facts.tof.as_ref().map_or("none".to_owned(), |tof| format!("FWHM {:.1} mm", tof.fwhm_mm));
-    let mut rows = vec![
-        ("List", facts.format.clone()),
-        ("Scanner", facts.detectors.name().to_owned()),
-        ("Crystals", format!("{}: {}", facts.detectors.crystals().len(), open.arrangement)),
-        ("Prompts", format::count(open.counted.num_prompts as f64)),
-        ("Delayeds", format::count(open.counted.num_delayeds as f64)),
-        ("Time of flight", tof),
-        ("Corrections", corrections(open)),
-    ];
-    if let Some(isotope) = &facts.isotope {
-        rows.push(("Isotope", isotope.clone()));
+impl OpenKind for OpenList {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let list = &self.list;
+        let facts = &list.facts;
+        let tof = facts.tof.as_ref().map_or("none".to_owned(), |tof| format!("FWHM {:.1} mm", tof.fwhm_mm));
+        let mut rows = vec![
+            ("List", facts.format.clone()),
+            ("Scanner", facts.detectors.name().to_owned()),
+            ("Crystals", format!("{}: {}", facts.detectors.crystals().len(), self.arrangement)),
+            ("Prompts", format::count(self.counted.num_prompts as f64)),
+            ("Delayeds", format::count(self.counted.num_delayeds as f64)),
+            ("Time of flight", tof),
+            ("Corrections", corrections(self)),
+        ];
+        if let Some(isotope) = &facts.isotope {
+            rows.push(("Isotope", isotope.clone()));
+        }
+        rows
     }
-    rows
-}
 
-/// Draws the state of following the file.
-pub fn list_feed_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
-    if open.following.is_some() {
-        following_ui("Stops following: reconstructs the events read so far from the beginning", ui, actions);
+    fn ui(&self, is_loading: bool, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+        ui.add_enabled_ui(!is_loading, |ui| attenuation_ui(self, ui, actions));
+        if self.following.is_some() {
+            following_ui("Stops following: reconstructs the events read so far from the beginning", ui, actions);
+        }
+    }
+
+    fn measured_file(&self) -> Option<&Path> {
+        Some(&self.files.list)
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        Accumulation::OF_LINES
+    }
+
+    fn made_at_start(&self) -> &'static str {
+        "the sensitivity"
+    }
+
+    fn num_received(&self) -> Option<usize> {
+        // It changes at each doubling.
+        self.following.is_some().then(|| self.counted.num_prompts.next_power_of_two())
+    }
+
+    fn feed(&self) -> Option<&Feed> {
+        self.following.as_ref().map(|following| &following.feed)
+    }
+
+    fn has_used_all(&self, [_, num_events]: [Option<usize>; 2]) -> bool {
+        self.following.is_some() && num_events == Some(self.counted.num_prompts)
     }
 }
 
@@ -90,7 +120,7 @@ pub fn added_attenuation_ui(added: &[PathBuf], without: StudyAction, ui: &mut Ui
 }
 
 /// Draws the choice of the attenuation map.
-pub fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+fn attenuation_ui(open: &OpenList, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let attenuation = &open.list.facts.attenuation;
     ui.horizontal(|ui| {
         let choose = ui.add_enabled(*attenuation != Attenuation::InFactors, Button::new("Attenuation…"));

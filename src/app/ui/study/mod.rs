@@ -2,6 +2,7 @@
 
 pub mod action;
 pub mod calibration;
+mod counts_panel;
 pub mod file_check;
 pub mod filter_curve;
 mod image_panel;

@@ -1,29 +1,48 @@
 //! Panel parts of crystal-pair histograms: facts and system matrix.
 
+use std::path::Path;
+
 use egui::{RichText, Ui};
+use strum::VariantArray as _;
 
 use super::action::{StudyAction, StudyEdit};
+use super::open::open_kind::OpenKind;
 use super::open::open_pairs::OpenPairs;
 use crate::data::ResponseMatrix;
+use crate::operator::Accumulation;
 use crate::session::{MatrixFile, Producer};
 use crate::ui::widgets::fields::button;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::format;
 
-pub fn pair_facts(open: &OpenPairs) -> Vec<(&'static str, String)> {
-    let ring = &open.pairs.ring;
-    let [across, along] = ring.num;
-    let crystals =
-        format!("{}: {} modules, {} layers of {across} × {along}", ring.num_crystals(), ring.num_modules, ring.num_layers());
-    let from = open.file.as_ref().and_then(|path| path.file_name());
-    let from = from.map_or_else(|| "Monte Carlo simulation".to_owned(), |name| name.to_string_lossy().into_owned());
-    vec![
-        ("Ring", ring.title.clone()),
-        ("Crystals", crystals),
-        ("Pairs", format!("{}, {} symmetries", format::count(ring.num_lors() as f64), ring.num_symmetries())),
-        ("Counts", format::count(open.total)),
-        ("From", from),
-    ]
+impl OpenKind for OpenPairs {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let ring = &self.pairs.ring;
+        let [across, along] = ring.num;
+        let crystals =
+            format!("{}: {} modules, {} layers of {across} × {along}", ring.num_crystals(), ring.num_modules, ring.num_layers());
+        let from = self.file.as_ref().and_then(|path| path.file_name());
+        let from = from.map_or_else(|| "Monte Carlo simulation".to_owned(), |name| name.to_string_lossy().into_owned());
+        vec![
+            ("Ring", ring.title.clone()),
+            ("Crystals", crystals),
+            ("Pairs", format!("{}, {} symmetries", format::count(ring.num_lors() as f64), ring.num_symmetries())),
+            ("Counts", format::count(self.total)),
+            ("From", from),
+        ]
+    }
+
+    fn measured_file(&self) -> Option<&Path> {
+        None
+    }
+
+    fn accumulations(&self) -> &'static [Accumulation] {
+        Accumulation::VARIANTS
+    }
+
+    fn made_at_start(&self) -> &'static str {
+        "the matrix"
+    }
 }
 
 /// Draws the description of the system matrix and the button that opens another one, or the progress of reading.

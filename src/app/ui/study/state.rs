@@ -12,7 +12,7 @@ use super::open::open_images::{ImageChanges, OpenImages};
 use super::open::open_list::OpenList;
 use super::open::open_oximetry::OpenOximetry;
 use super::open::open_pairs::OpenPairs;
-use super::open::open_study::{OpenData, OpenStudy};
+use super::open::open_study::OpenStudy;
 use super::open::open_sweep::OpenSweep;
 use super::open::open_tubes::OpenTubes;
 use super::source::Source;
@@ -140,11 +140,11 @@ impl StudyState {
 
     /// Returns the number of axes along which the view fits an object.
     pub fn num_fitted(&self) -> usize {
-        self.open.as_ref().map_or(2, OpenStudy::num_fitted)
+        self.open.as_ref().map_or(2, |open| open.kind().num_fitted())
     }
 
     pub fn axes(&self) -> ImageAxes {
-        self.open.as_ref().map_or(ImageAxes::PATIENT, OpenStudy::axes)
+        self.open.as_ref().map_or(ImageAxes::PATIENT, |open| open.kind().axes())
     }
 
     /// Returns the true image of a phantom.
@@ -208,11 +208,10 @@ impl StudyState {
             StudyEdit::OpenListForm => self.list_form = self.list().map(|open| ListForm::of(&open.files)),
             StudyEdit::ListForm(form) => self.list_form = Some(*form),
             StudyEdit::CloseListForm => self.list_form = None,
-            StudyEdit::StopFeed => match self.open.as_mut().map(|open| &mut open.data) {
-                Some(OpenData::Sweep(open)) => return open.stop_feed(),
-                Some(OpenData::Events(open)) => open.stop_following(),
-                _ => {}
-            },
+            StudyEdit::StopFeed => {
+                self.open.as_mut().and_then(OpenStudy::list_mut).into_iter().for_each(OpenList::stop_following);
+                return self.sweep_mut().map(OpenSweep::stop_feed).unwrap_or_default();
+            }
             StudyEdit::Phase(degrees) => self.sweep_mut().into_iter().for_each(|open| open.phase_degrees = degrees),
             StudyEdit::Pace(per_sec) => self.sweep_mut().into_iter().for_each(|open| open.set_pace(per_sec)),
             StudyEdit::Projection(index) => self.sweep_mut().into_iter().for_each(|open| open.selected = index),
@@ -237,7 +236,7 @@ impl StudyState {
 
     /// Returns the file of the measured data, local or on the server.
     pub fn measured_file(&self) -> Option<&Path> {
-        self.open.as_ref()?.measured_file()
+        self.open.as_ref()?.kind().measured_file()
     }
 
     /// Returns the local files of the open sinograms.

@@ -7,20 +7,15 @@ use egui::{RichText, Ui};
 use super::action::{StudyAction, StudyEdit};
 use super::calibration::calibration_ui;
 use super::file_check::studies;
-use super::image_panel::image_ui;
-use super::list_panel::{added_attenuation_ui, attenuation_help, attenuation_ui, list_feed_ui};
 use super::loader::Loading;
-use super::open::open_study::{OpenData, OpenStudy};
+use super::open::open_study::OpenStudy;
 use super::pair_panel::matrix_ui;
 use super::source::{BUILT_IN, Source};
 use super::state::StudyState;
-use super::sweep_facts::sweep_feed_ui;
 use super::tubes_panel::tubes_ui;
 use crate::data::{Notice, Severity};
-use crate::io::Correction;
 use crate::io::formats::{Access, Content, described};
-use crate::plan::ScanFiles;
-use crate::ui::widgets::fields::{button, item, push_if_clicked, remove_button};
+use crate::ui::widgets::fields::{item, push_if_clicked};
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::icons::{self, IconButton};
 use crate::ui::widgets::theme;
@@ -55,26 +50,15 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     if let Some(open) = open.as_ref().and_then(OpenStudy::counts).filter(|open| open.scanner_of_tubes().is_ok()) {
         tubes_ui(open.tubes.as_deref(), tube_maker.as_ref(), view.show_timings, ui, actions);
     }
-    match open.as_ref().map(|open| &open.data) {
-        Some(OpenData::Counts(open)) => {
-            if let Some(files) = &open.files {
-                ui.add_enabled_ui(loading.is_none(), |ui| corrections_ui(files, ui, actions));
-            }
-        }
-        Some(OpenData::Events(open)) => {
-            ui.add_enabled_ui(loading.is_none(), |ui| attenuation_ui(open, ui, actions));
-            list_feed_ui(open, ui, actions);
-        }
-        Some(OpenData::Sweep(open)) => sweep_feed_ui(open, ui, actions),
-        Some(OpenData::Images(open)) => image_ui(open, ui, actions),
-        Some(OpenData::Pairs(_) | OpenData::Oximetry(_)) | None => {}
+    if let Some(open) = open {
+        open.kind().ui(loading.is_some(), ui, actions);
     }
     if let Some(Notice { severity, text }) = &view.map_cover {
         let colours = theme::colours(ui.visuals());
         let colour = if *severity == Severity::Info { ui.visuals().weak_text_color() } else { colours.warning };
         ui.add(egui::Label::new(RichText::new(text).color(colour)).wrap());
     }
-    if let Some(OpenData::Counts(_) | OpenData::Events(_)) = open.as_ref().map(|open| &open.data) {
+    if open.as_ref().is_some_and(|open| open.counts().is_some() || open.list().is_some()) {
         calibration_ui(view.state.calibration, view.selected_roi, ui, actions);
     }
     ui.horizontal_wrapped(|ui| {
@@ -115,57 +99,12 @@ fn loading_ui(loading: &Loading, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
 fn facts_ui(open: &OpenStudy, ui: &mut Ui) {
     ui.add(egui::Label::new(RichText::new(open.title()).strong()).wrap());
     egui::Grid::new("study facts").num_columns(2).spacing([8.0, 4.0]).min_row_height(0.0).show(ui, |ui| {
-        for (name, value) in open.facts() {
+        for (name, value) in open.kind().facts() {
             ui.label(RichText::new(name).weak());
             ui.add(egui::Label::new(value).wrap());
             ui.end_row();
         }
     });
-}
-
-/// Draws the choice of correction files.
-fn corrections_ui(files: &ScanFiles, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
-    let buttons = [
-        (Correction::Multiplicative, "Multiplicative…", "Factors: attenuation and normalisation (.hs)", "multiplicative"),
-        (Correction::Additive, "Additive…", "Background: scatter and randoms (.hs)", "additive"),
-    ];
-    egui::Grid::new("corrections").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
-        for (which, title, help, name) in buttons {
-            button(ui, title, help, actions, StudyAction::Ask(FileTask::Correct(which)));
-            let mut without = files.clone();
-            *without.correction_mut(which) = None;
-            remove_button(ui, files.correction(which).is_some(), name, actions, StudyAction::Open(without.into()));
-            ui.end_row();
-        }
-        button(ui, "Attenuation…", &attenuation_help(), actions, StudyAction::Ask(FileTask::Attenuation));
-        let without = ScanFiles { attenuation: None, added_attenuation: Vec::new(), ct: None, mu_unit: None, ..files.clone() };
-        remove_button(ui, files.attenuation.is_some(), "attenuation", actions, StudyAction::Open(without.into()));
-        ui.end_row();
-        if files.attenuation.is_some() {
-            let without = ScanFiles { added_attenuation: Vec::new(), ..files.clone() };
-            added_attenuation_ui(&files.added_attenuation, StudyAction::Open(without.into()), ui, actions);
-            ui.end_row();
-        }
-    });
-    let mut changed = files.clone();
-    let check = |can: bool, value: &mut bool, [title, help, without]: [&str; 3], ui: &mut Ui| {
-        let check = ui.add_enabled(can, egui::Checkbox::new(value, title));
-        check.on_hover_text(help).on_disabled_hover_text(without).changed()
-    };
-    let inverse = [
-        "multiplicative holds correction factors (ACF)",
-        "The multiplicative file holds the inverse of efficiency × survival, as STIR's attenuation correction factors",
-        "Takes a multiplicative file",
-    ];
-    let inside = [
-        "additive inside the factors (STIR)",
-        "The additive file is added before the factors are applied: it holds additive / multiplicative",
-        "Takes both corrections",
-    ];
-    let of_factors = check(files.multiplicative.is_some(), &mut changed.multiplicative_inverse, inverse, ui);
-    if check(files.is_fully_corrected(), &mut changed.additive_inside, inside, ui) || of_factors {
-        actions.push(StudyAction::Open(changed.into()));
-    }
 }
 
 fn recent_ui(recent: &[PathBuf], ui: &mut Ui, actions: &mut Vec<StudyAction>) {

@@ -1,20 +1,55 @@
 //! Panel parts of EPRI acquisitions: facts, reference spectrum, phase, following and replay.
 
+use std::path::Path;
+
 use egui::{Button, DragValue, Ui};
 
 use super::action::{StudyAction, StudyEdit};
 use super::list_panel::following_ui;
+use super::open::open_kind::OpenKind;
 use super::open::open_sweep::OpenSweep;
 use crate::data::{Sweep, SweepKind};
 use crate::plan::SweepFiles;
+use crate::session::Feed;
 use crate::ui::widgets::fields::{button, name, push_if_clicked};
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::format;
+use crate::ui::widgets::image_axes::ImageAxes;
 
-pub fn sweep_facts(open: &OpenSweep) -> Vec<(&'static str, String)> {
-    let expected = open.acquisition.num_expected();
-    let radicals: Vec<&str> = open.radicals.iter().map(|(name, _)| name.as_str()).collect();
-    open.acquisition.look(|sweep| facts(sweep, expected, &radicals))
+impl OpenKind for OpenSweep {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let expected = self.acquisition.num_expected();
+        let radicals: Vec<&str> = self.radicals.iter().map(|(name, _)| name.as_str()).collect();
+        self.acquisition.look(|sweep| facts(sweep, expected, &radicals))
+    }
+
+    fn ui(&self, _: bool, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+        sweep_feed_ui(self, ui, actions);
+    }
+
+    fn measured_file(&self) -> Option<&Path> {
+        self.files.as_ref().map(|files| &*files.projections)
+    }
+
+    fn axes(&self) -> ImageAxes {
+        ImageAxes::of(self.space())
+    }
+
+    fn num_fitted(&self) -> usize {
+        self.axes().shown().len()
+    }
+
+    fn num_received(&self) -> Option<usize> {
+        Some(self.acquisition.num_complete())
+    }
+
+    fn feed(&self) -> Option<&Feed> {
+        self.feed.as_ref()
+    }
+
+    fn has_used_all(&self, [num_projections, _]: [Option<usize>; 2]) -> bool {
+        self.is_live() && Some(self.acquisition.num_complete()) == num_projections
+    }
 }
 
 fn facts(sweep: &Sweep, expected: Option<usize>, radicals: &[&str]) -> Vec<(&'static str, String)> {
@@ -79,7 +114,7 @@ fn phase_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
 }
 
 /// Draws reference spectrum, phase, and following or replay with its pace.
-pub fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
+fn sweep_feed_ui(open: &OpenSweep, ui: &mut Ui, actions: &mut Vec<StudyAction>) {
     let is_wave = open.whole().look(Sweep::is_continuous_wave);
     if is_wave && open.files.is_some() {
         push_if_clicked(ui.button("Reference spectrum…"), actions, StudyAction::Ask(FileTask::Reference));

@@ -68,7 +68,7 @@ fn study_ui(view: &BannerView, ui: &mut Ui) {
         ui.painter().circle_filled(rect.center(), 5.0, colour);
         ui.label(RichText::new(format::capitalised(view.live.state.label())).color(colour));
     }
-    let facts = study.facts();
+    let facts = study.kind().facts();
     let fact = |name: &&str| facts.iter().find(|(fact, _)| fact == name).map(|(_, text)| text.clone());
     let dose = study.images().and_then(|open| open.pet.as_ref()?.dose_bq.as_ref());
     let dose = dose.map(|dose| format!("{} MBq", format::short_number(1e-6 * dose.value)));

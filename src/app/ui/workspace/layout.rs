@@ -32,7 +32,7 @@ use crate::ui::slices::slice_panel::{pointer_text, slices_ui};
 use crate::ui::slices::slices_view::SlicesView;
 use crate::ui::slices::toolbar::{ToolbarView, toolbar_ui};
 use crate::ui::study::list_form_panel::list_form_ui;
-use crate::ui::study::open::open_study::{OpenData, OpenStudy};
+use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::study::tube_form_panel::tube_form_ui;
 use crate::ui::widgets::notices::{notice_list_ui, toasts_ui};
@@ -393,11 +393,8 @@ impl App {
     /// Returns true if the run has used all data that have arrived.
     pub(super) fn is_waiting(&self) -> bool {
         let live = &self.run().live;
-        let has_all = match self.study.open.as_ref().map(|open| &open.data) {
-            Some(OpenData::Sweep(open)) => open.is_live() && open.acquisition.num_complete() == live.progress().0,
-            Some(OpenData::Events(open)) => open.following.is_some() && live.num_events() == Some(open.counted.num_prompts),
-            _ => false,
-        };
+        let num_used = [Some(live.progress().0), live.num_events()];
+        let has_all = self.study.open.as_ref().is_some_and(|open| open.kind().has_used_all(num_used));
         live.state == RunState::Running && live.iteration_scheme().can_grow && has_all
     }
 

@@ -4,7 +4,7 @@ use egui::Context;
 
 use super::app::App;
 use crate::data::{EventList, Notice, Severity};
-use crate::plan::{Data, SubsetRule};
+use crate::plan::SubsetRule;
 use crate::session::EndReason;
 use crate::ui::run::frames::series::FrameSeries;
 use crate::ui::run::live::RunState;
@@ -39,8 +39,7 @@ impl App {
         let run = self.runs.active_mut();
         // The number of subsets follows from the final number of events.
         run.forms.settings.follow(rule);
-        let was_growing =
-            run.live.info.as_ref().is_some_and(|info| matches!(info.job.data(), Data::Events { growing: Some(_), .. }));
+        let was_growing = run.live.info.as_ref().is_some_and(|info| info.job.data().growing_list().is_some());
         let restarts = match run.live.state {
             RunState::Starting => true,
             RunState::Running | RunState::Ended(EndReason::Completed) => was_growing,

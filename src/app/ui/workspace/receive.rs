@@ -14,7 +14,6 @@ use crate::ui::rois::search::RoiQuery;
 use crate::ui::slices::view::slice_index;
 use crate::ui::study::file_check::main_file;
 use crate::ui::study::loader::Loading;
-use crate::ui::study::open::open_study::OpenData;
 use crate::ui::study::source::Source;
 
 /// Maximum time of a frame for the events of the session.
@@ -87,11 +86,7 @@ impl App {
 
     /// Receives the notices of a feed, and new events of a growing file.
     fn receive_feed(&mut self, ctx: &Context) {
-        let feed = match self.study.open.as_ref().map(|open| &open.data) {
-            Some(OpenData::Sweep(open)) => open.feed.as_ref(),
-            Some(OpenData::Events(open)) => open.following.as_ref().map(|following| &following.feed),
-            _ => None,
-        };
+        let feed = self.study.open.as_ref().and_then(|open| open.kind().feed());
         let notices: Vec<Notice> = feed.map(|feed| feed.notices().try_iter().collect()).unwrap_or_default();
         self.notify_all(ctx, notices);
         self.receive_list(ctx);

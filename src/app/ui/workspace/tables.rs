@@ -7,7 +7,6 @@ use super::app::App;
 use super::persistence::restore::offer_ui;
 use crate::data::nema::SPHERE_DIAMETERS_MM;
 use crate::data::{Notice, RoiRole};
-use crate::plan::AlgorithmChoice;
 use crate::ui::layer::layer_panel::{OwnLayers, layer_ui};
 use crate::ui::plots::activity_plot::{ActivityView, activity_ui};
 use crate::ui::plots::compare_panel::{CompareAction, compare_panel_ui};
@@ -165,7 +164,7 @@ impl App {
             BottomTab::Lesions => summed(actions, Action::Lesion, |actions| lesions_ui(&self.lesion_view(), ui, actions)),
             BottomTab::Time => stage_panel_ui(&run.live, ui),
             BottomTab::Sweep => self.study.sweep().into_iter().for_each(|open| {
-                let is_filtered = run.forms.settings.algorithm != AlgorithmChoice::TV;
+                let is_filtered = !run.forms.settings.algorithm.is_least_squares();
                 summed(actions, Action::Study, |actions| sweep_panel_ui(open, is_filtered, ui, actions));
             }),
             BottomTab::Oxygen => self.study.oximetry().into_iter().for_each(|open| {
@@ -175,7 +174,7 @@ impl App {
                     next_image: run.live.iterations_of_next_image(),
                     update: run.live.oxygen.as_ref(),
                     redraw: run.live.oxygen_redraw.as_ref(),
-                    has_redraw: run.live.info.as_ref().is_some_and(|info| info.job.settings.algorithm != AlgorithmChoice::TV),
+                    has_redraw: run.live.info.as_ref().is_some_and(|info| !info.job.settings.algorithm.is_least_squares()),
                     map: self.layer.oxygen,
                     rois: &self.rois.document.rois,
                     selected: self.rois.selected,

@@ -305,6 +305,11 @@ impl AlgorithmChoice {
         self.settings().iter().any(|setting| setting.key == PRIOR.key)
     }
 
+    /// Returns true if it is least squares of the projections of an EPRI acquisition, which iterates.
+    pub fn is_least_squares(self) -> bool {
+        matches!(self.0.method, Method::TotalVariation)
+    }
+
     /// Returns true if it carries replicates along for error bars.
     pub fn has_replicates(self) -> bool {
         matches!(self.0.method, Method::Iterative(_))
@@ -312,7 +317,7 @@ impl AlgorithmChoice {
 
     /// Returns the default number of iterations; `None` where it follows from the subsets.
     pub fn default_iterations(self) -> Option<usize> {
-        matches!(self.0.method, Method::TotalVariation).then_some(NUM_ITERATIONS)
+        self.is_least_squares().then_some(NUM_ITERATIONS)
     }
 
     /// Returns the number of its stages, of filtered backprojection.

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::data::{Phase, Projection, Sweep};
+use crate::data::{EventList, Phase, Projection, Sweep};
 use crate::plan::list_mode::study::EventAccumulator;
 
 /// Data that have arrived so far, by default of a sweep; clones share them.
@@ -107,4 +107,13 @@ impl Acquisition {
     pub fn set_phase(&self, phase: Phase) {
         self.add(|sweep| sweep.facts.phase = Some(phase));
     }
+}
+
+/// Single events.
+#[derive(Clone, Debug)]
+pub struct ListData {
+    /// Those that were read; of a file that is still being written, those at the start.
+    pub list: EventList,
+    /// Where they come from while the file is still being written; the image is then one of those that have arrived.
+    pub growing: Option<ListAcquisition>,
 }

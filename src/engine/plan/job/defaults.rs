@@ -2,7 +2,6 @@
 //! the bins and half a ring spacing high, the circle inscribed in the image as field of view. EPRI sweep: one-stage filtered
 //! backprojection onto the sampled region.
 
-use super::data::Data;
 use super::settings::RunSettings;
 use super::subsets::SubsetRule;
 use crate::data::{BasisKind, Counts, EventList, ImageSeries, PairCounts, Study, Sweep, SweepKind, SweepSpace};
@@ -27,22 +26,9 @@ const MAX_SWEEP_SIDE: usize = 128;
 const MAX_SPECTRAL_SIDE: usize = 32;
 const MAX_SPECTRAL_SAMPLES: usize = 128;
 
-/// Returns the default settings for data.
-///
-/// # Errors
-/// The default image grid is invalid.
-pub fn default_settings_of(data: &Data) -> Result<RunSettings, SetupError> {
-    match data {
-        Data::Counts(counts) => default_settings(counts),
-        Data::Events { list, .. } => default_list_settings(list),
-        Data::Pairs(pairs) => default_pair_settings(pairs),
-        Data::Sweep(acquisition) => acquisition.look(|sweep| match lacks_reference_or_size(sweep) {
-            true => default_spectral_settings(sweep),
-            false => default_sweep_settings(sweep),
-        }),
-        Data::Oximetry(series) => default_sweep_settings(series.sweeps.first().ok_or(SetupProblem::NoProjections)?),
-        Data::Images(series) => default_image_settings(series),
-    }
+/// Returns the default settings for an EPRI acquisition: total variation where filtered backprojection does not take it.
+pub(super) fn default_settings_of_sweep(sweep: &Sweep) -> Result<RunSettings, SetupError> {
+    if lacks_reference_or_size(sweep) { default_spectral_settings(sweep) } else { default_sweep_settings(sweep) }
 }
 
 /// Returns true if filtered backprojection does not take an acquisition with gradients of several sizes: one of them is too small, or there is

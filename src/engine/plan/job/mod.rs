@@ -3,6 +3,7 @@
 pub mod acquisition;
 pub mod data;
 pub mod defaults;
+pub mod facts;
 pub mod replicates;
 pub mod settings;
 pub mod subsets;
@@ -17,7 +18,7 @@ use crate::data::{FieldAxis, FrameTime, Notice, Study};
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::algorithms::penalised::{AUTO, BETA, KAPPA, KAPPA_OF_FILE};
-use crate::plan::algorithms::registry::{AlgorithmChoice, FbpMethod};
+use crate::plan::algorithms::registry::FbpMethod;
 use crate::plan::algorithms::total_variation::tv_settings;
 use crate::plan::device::memory::DeviceMemory;
 use crate::plan::iteration_scheme::IterationScheme;
@@ -64,16 +65,15 @@ impl Job {
 
     /// Returns the fields of the spectra that the run finds in each voxel, if it does.
     pub fn spectral_axis(&self) -> Option<FieldAxis> {
-        let Data::Sweep(acquisition) = self.data() else { return None };
-        let spectrum =
-            tv_settings(&self.settings.parameters).spectrum.filter(|_| self.settings.algorithm == AlgorithmChoice::TV)?;
-        acquisition.look(|sweep| spectrum.axis(sweep))
+        let RunSettings { algorithm, parameters, .. } = &*self.settings;
+        let spectrum = tv_settings(parameters).spectrum.filter(|_| algorithm.is_least_squares())?;
+        self.data().sweep()?.look(|sweep| spectrum.axis(sweep))
     }
 
     /// Returns true if the run finds the strength of its penalty.
     pub fn finds_strength(&self) -> bool {
         let RunSettings { algorithm, parameters, .. } = &*self.settings;
-        if *algorithm == AlgorithmChoice::TV { tv_settings(parameters).is_by_noise() } else { parameters.is(&BETA, AUTO) }
+        if algorithm.is_least_squares() { tv_settings(parameters).is_by_noise() } else { parameters.is(&BETA, AUTO) }
     }
 
     /// Returns what its steps are called and counted by.
@@ -105,17 +105,7 @@ impl Job {
     /// Returns the share of the scan's time that the data are of; `None` where that is not known: of a frame of a list without a
     /// duration, and of a list that is still being written.
     pub fn share_of_scan(&self) -> Option<f64> {
-        let (list, growing) = match self.data() {
-            Data::Events { list, growing } => (list, growing),
-            Data::Counts(counts) => return Some(counts.facts.share_of_scan.unwrap_or(1.0)),
-            Data::Pairs(_) | Data::Sweep(_) | Data::Oximetry(_) | Data::Images(_) => return Some(1.0),
-        };
-        if growing.is_some() {
-            return None;
-        }
-        let Some(frame) = self.frame_time() else { return Some(1.0) };
-        let whole_ms = Some(list.time.duration_ms(&list.facts)).filter(|ms| *ms > 0)?;
-        Some((frame.duration_ms as f64 / whole_ms as f64).min(1.0))
+        self.data().facts().share_of_scan(self.frame_ms())
     }
 
     /// Returns the duration of the scan or of the frame that is reconstructed, s, if the data contain it.

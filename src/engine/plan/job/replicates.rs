@@ -1,9 +1,8 @@
 //! Error bars of a run: replicates of its measured data.
 
-use super::data::Data;
 use crate::plan::algorithms::common::{AS_IF_SECS, REPLICATE_SEED, REPLICATES, SCAN_SECS};
 use crate::plan::algorithms::registry::AlgorithmChoice;
-use crate::plan::algorithms::traits::Traits;
+use crate::plan::algorithms::traits::{DataKind, Traits};
 use crate::plan::algorithms::values::Values;
 use crate::plan::problem::SetupProblem;
 use crate::recon::Bootstrap;
@@ -64,12 +63,11 @@ impl ReplicateSettings {
     pub(in crate::plan) fn checked(
         self,
         algorithm: AlgorithmChoice,
-        data: &Data,
+        (kind, is_growing): (DataKind, bool),
         duration_secs: Option<f64>,
     ) -> Result<Self, SetupProblem> {
-        let is_growing = data.growing_list().is_some();
         if !algorithm.has_replicates() || is_growing {
-            let traits = Traits { kind: data.kind(), ..Traits::default() };
+            let traits = Traits { kind, ..Traits::default() };
             let suitable = AlgorithmChoice::all_for(traits).filter(|choice| choice.has_replicates() && !is_growing);
             let suitable = suitable.map(AlgorithmChoice::key).collect();
             return Err(SetupProblem::NoReplicates { algorithm: algorithm.key(), suitable });

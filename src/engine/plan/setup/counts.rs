@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::data_setup::DataSetup;
 use super::prepared::{Prepared, check_start_images, coarse_for_tof, gradients_notice, of_group, race_warning, within_memory};
-use crate::data::Counts;
+use crate::data::{Counts, Notice};
 use crate::operator::{Accumulation, OperatorError, Subset};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds};
@@ -14,6 +15,7 @@ use crate::plan::platform::choose::{OpenedDevices, choose_team};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::settings::ProjectorSettings;
 use crate::plan::projector::system::System;
+use crate::plan::simulation::cache::Cache;
 use crate::plan::simulation::tubes::placeholder;
 use crate::recon::{Additions, MeasuredValues, ReconError, check_poisson_data, corrections_per_datum};
 use crate::task::Task;
@@ -30,11 +32,41 @@ impl RunSettings {
     }
 }
 
-/// Returns the memory forecast of a run on this device.
-///
-/// # Errors
-/// Those of [`prepare_on`] that do not depend on the values of the data.
-pub(super) fn forecast_on(
+impl DataSetup for Counts {
+    fn inputs(&self, cache: &Cache, settings: &mut RunSettings, task: &Task) -> Result<Vec<Notice>, SetupError> {
+        check(self, settings)?;
+        if !settings.lacks_tubes() {
+            return Ok(Vec::new());
+        }
+        let (tubes, notices) = cache.coarse_set(self.geometry(), settings.device, task)?;
+        settings.tubes = Some(Arc::new(tubes));
+        Ok(notices)
+    }
+
+    fn prepare_on(&self, _: &Cache, device: DeviceChoice, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
+        prepare_on(device, job, self, task)
+    }
+
+    fn forecast_on(
+        &self,
+        device: DeviceChoice,
+        settings: &RunSettings,
+        given_back: &[DeviceMemory],
+    ) -> Result<Forecast, SetupError> {
+        forecast_on(device, self, settings, given_back)
+    }
+
+    fn trial_size(&self, settings: &RunSettings) -> Option<String> {
+        let is_for_gpus = self.tof_bins().is_none() || !settings.tof.is_used;
+        is_for_gpus.then(|| format!("counts {:?}", self.geometry()))
+    }
+
+    fn trial_secs(&self, device: DeviceChoice, settings: &RunSettings, _: &Task) -> Result<Option<f64>, SetupError> {
+        trial_secs(device, self, settings)
+    }
+}
+
+fn forecast_on(
     device: DeviceChoice,
     counts: &Counts,
     settings: &RunSettings,
@@ -103,7 +135,7 @@ fn check_needs(
 }
 
 /// Returns the seconds of an iteration on a device, from a trial of a part; `None` where even that takes long.
-pub(super) fn trial_secs(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<Option<f64>, SetupError> {
+fn trial_secs(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<Option<f64>, SetupError> {
     let mut chosen = choose_for(device, counts, settings)?;
     let settings = &within_memory(settings, |settings| needs_of(&chosen, counts, settings));
     needs_of(&chosen, counts, settings).check()?;
@@ -113,7 +145,7 @@ pub(super) fn trial_secs(device: DeviceChoice, counts: &Counts, settings: &RunSe
 }
 
 /// Makes the algorithm on one device, from settings that were checked.
-pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task: &Task) -> Result<Prepared, SetupError> {
+fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task: &Task) -> Result<Prepared, SetupError> {
     let settings = &job.settings;
     let mut chosen = choose_for(device, counts, settings)?;
     let settings = &within_memory(settings, |settings| needs_of(&chosen, counts, settings));
@@ -154,7 +186,7 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task:
 ///
 /// # Errors
 /// More subsets than views, a start image on another grid, data without a Poisson likelihood.
-pub(super) fn check(counts: &Counts, settings: &RunSettings) -> Result<(), SetupError> {
+fn check(counts: &Counts, settings: &RunSettings) -> Result<(), SetupError> {
     check_settings(counts, settings)?;
     check_poisson_data(counts)?;
     Ok(())

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::data_setup::DataSetup;
 use super::prepared::{Prepared, check_start_images, coarse_for_tof, gradients_notice, of_group, race_warning, within_memory};
 use crate::algebra::{PeerGroup, Shard, Simd};
 use crate::coded::PassedOn;
@@ -14,13 +15,13 @@ use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, MemoryNeeds, check_image};
 use crate::plan::error::SetupError;
 use crate::plan::job::Job;
-use crate::plan::job::acquisition::ListAcquisition;
+use crate::plan::job::acquisition::{ListAcquisition, ListData};
 use crate::plan::job::settings::RunSettings;
 use crate::plan::job::subsets::SubsetRule;
 use crate::plan::list_mode::factors::factors_of_events;
 use crate::plan::list_mode::sampling::cylinder_of;
 use crate::plan::list_mode::sensitivity::SensitivitySettings;
-use crate::plan::list_mode::study::EventAccumulator;
+use crate::plan::list_mode::study::{EventAccumulator, list_in_frame};
 use crate::plan::platform::Platform;
 use crate::plan::platform::choose::check_field_of_view;
 use crate::plan::platform::open::{Opened, choose_members, join_device_names};
@@ -61,9 +62,39 @@ pub fn rays_of_a_pair(facts: &ListMetadata, grid: &Grid, rays: Rays) -> PairRays
     PairRays { tangential, axial, axial_mm: ring_spacing_mm }
 }
 
+impl DataSetup for ListData {
+    fn prepare_on(&self, cache: &Cache, device: DeviceChoice, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
+        let frame = job.settings.frame_ms.clone().map(|frame_ms| list_in_frame(&self.list, frame_ms, task)).transpose();
+        let (frame, notices) = frame.map_err(OperatorError::from)?.unzip();
+        let list = frame.as_ref().unwrap_or(&self.list);
+        let mut prepared = prepare_on(cache, device, job, list, self.growing.as_ref(), task)?;
+        prepared.notices.extend(notices.unwrap_or_default());
+        Ok(prepared)
+    }
+
+    fn forecast_on(
+        &self,
+        device: DeviceChoice,
+        settings: &RunSettings,
+        given_back: &[DeviceMemory],
+    ) -> Result<Forecast, SetupError> {
+        forecast_on(device, &self.list, settings, self.growing.as_ref(), given_back)
+    }
+
+    fn trial_size(&self, _: &RunSettings) -> Option<String> {
+        // Lists of one size take about as long.
+        let prompts = &self.list.prompts;
+        Some(format!("events {} {}", prompts.len().max(1).ilog2(), prompts.tof_mm.is_empty()))
+    }
+
+    fn trial_secs(&self, device: DeviceChoice, settings: &RunSettings, task: &Task) -> Result<Option<f64>, SetupError> {
+        trial_secs(device, &self.list, settings, task)
+    }
+}
+
 /// Makes the algorithm on one device. `list` = the study's, or the frame of it that is reconstructed; `growing` is where events come from
 /// while the list is still being written.
-pub(in crate::plan) fn prepare_on(
+fn prepare_on(
     cache: &Cache,
     device: DeviceChoice,
     job: &Job,
@@ -144,7 +175,7 @@ impl ArrivingEvents for Arriving {
 }
 
 /// Returns the memory forecast of a run on one device, or on several, after the end of a run that uses `given_back`.
-pub(in crate::plan) fn forecast_on(
+fn forecast_on(
     device: DeviceChoice,
     list: &EventList,
     settings: &RunSettings,
@@ -169,12 +200,7 @@ pub(in crate::plan) fn forecast_on(
 }
 
 /// Returns the seconds of the backprojection of some events on a device; `None` without events.
-pub(super) fn trial_secs(
-    device: DeviceChoice,
-    list: &EventList,
-    settings: &RunSettings,
-    task: &Task,
-) -> Result<Option<f64>, SetupError> {
+fn trial_secs(device: DeviceChoice, list: &EventList, settings: &RunSettings, task: &Task) -> Result<Option<f64>, SetupError> {
     let num = list.prompts.len().min(NUM_TRIED);
     if num == 0 {
         return Ok(None);

@@ -5,14 +5,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{counts, events, sweep};
+use super::data_setup::setup_of;
 use crate::data::{Fingerprint, Notice};
 use crate::io::IoError;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::processes::are_several;
 use crate::plan::error::SetupError;
 use crate::plan::job::Job;
-use crate::plan::job::data::Data;
 use crate::plan::platform::open::has_cuda;
 use crate::plan::simulation::cache::{Cache, Recipe};
 use crate::plan::simulation::device_result::DeviceResult;
@@ -56,33 +55,13 @@ impl<'a> GpuTrial<'a> {
         of.whole(settings.num_subsets as u64);
         of.text(settings.algorithm.key());
         of.text(&format!("{:?} {:?}", settings.projector, settings.accumulation));
-        match job.data() {
-            Data::Counts(counts) => of.text(&format!("counts {:?}", counts.geometry())),
-            Data::Events { list, .. } => {
-                of.text("events");
-                // Lists of one size take about as long.
-                of.whole(list.prompts.len().max(1).ilog2().into());
-                of.whole(list.prompts.tof_mm.is_empty().into());
-            }
-            Data::Sweep(acquisition) => acquisition.look(|sweep| {
-                of.text("sweep");
-                of.whole(sweep.num_points as u64);
-                of.whole(sweep.num_complete().max(1).ilog2().into());
-            }),
-            Data::Pairs(_) | Data::Oximetry(_) | Data::Images(_) => {}
-        }
+        of.text(&setup_of(job.data()).trial_size(settings).unwrap_or_default());
         Self { gpu, job, of: of.digits() }
     }
 
     /// Returns the seconds on a device. Something that a device does not do takes no seconds that could be compared.
     fn secs_on(&self, device: DeviceChoice, task: &Task) -> Result<Option<f64>, SetupError> {
-        let settings = &self.job.settings;
-        match self.job.data() {
-            Data::Counts(counts) => counts::trial_secs(device, counts, settings),
-            Data::Events { list, .. } => events::trial_secs(device, list, settings, task),
-            Data::Sweep(acquisition) => sweep::trial_secs(device, acquisition, settings, task),
-            Data::Pairs(_) | Data::Oximetry(_) | Data::Images(_) => Ok(None),
-        }
+        setup_of(self.job.data()).trial_secs(device, &self.job.settings, task)
     }
 }
 
@@ -155,10 +134,7 @@ pub(super) fn known_device_of(cache: &Cache, job: &Job) -> DeviceChoice {
 /// Returns the GPU to compare with the processor, where the choice is open and there is no CUDA.
 fn candidate(job: &Job) -> Option<DeviceInfo> {
     let is_open = job.settings.device == DeviceChoice::Auto && !are_several();
-    let is_for_gpus = match job.data() {
-        Data::Counts(counts) => counts.tof_bins().is_none() || !job.settings.tof.is_used,
-        data => matches!(data, Data::Events { .. } | Data::Sweep(_)),
-    };
+    let is_for_gpus = setup_of(job.data()).trial_size(&job.settings).is_some();
     if !is_open || !is_for_gpus || !may_have_a_gpu() || has_cuda() {
         return None;
     }

@@ -1,6 +1,7 @@
 //! The one place that turns settings into an algorithm on a back end, after every check that can be made before.
 
 pub mod counts;
+mod data_setup;
 pub mod events;
 mod gpu_trial;
 pub mod images;
@@ -12,17 +13,15 @@ mod variation;
 
 use std::sync::Arc;
 
+use self::data_setup::setup_of;
 use self::prepared::Prepared;
-use crate::operator::OperatorError;
 use crate::plan::algorithms::registry::AlgorithmChoice;
-use crate::plan::algorithms::traits::Traits;
+use crate::plan::algorithms::traits::{DataKind, Traits};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast};
 use crate::plan::error::SetupError;
-use crate::plan::job::data::Data;
 use crate::plan::job::replicates::ReplicateSettings;
 use crate::plan::job::{Job, StartInfo};
-use crate::plan::list_mode::study::list_in_frame;
 use crate::plan::platform::open::with_cpu_fallback;
 use crate::plan::problem::SetupProblem;
 use crate::plan::simulation::cache::Cache;
@@ -45,54 +44,13 @@ pub fn prepare(job: &Job, task: &Task) -> Result<Prepared, SetupError> {
 /// Data or settings that do not suit, a missing device, too little memory.
 pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
     let mut job = job.checked()?;
-    let settings = &mut job.settings;
-    let device = settings.device;
-    let found = match &job.study.measured {
-        Data::Counts(counts) => {
-            counts::check(counts, settings)?;
-            match settings.lacks_tubes() {
-                true => {
-                    let (tubes, notices) = cache.coarse_set(counts.geometry(), device, task)?;
-                    settings.tubes = Some(Arc::new(tubes));
-                    notices
-                }
-                false => Vec::new(),
-            }
-        }
-        Data::Pairs(pairs) => {
-            pairs::check(pairs, settings)?;
-            pairs::check_counts(pairs)?;
-            match settings.matrix {
-                None => {
-                    let (matrix, notices) = cache.default_matrix(&pairs.ring, device, task)?;
-                    settings.matrix = Some(Arc::new(matrix));
-                    notices
-                }
-                Some(_) => Vec::new(),
-            }
-        }
-        Data::Sweep(_) | Data::Oximetry(_) | Data::Events { .. } | Data::Images(_) => Vec::new(),
-    };
+    let study = Arc::clone(&job.study);
+    let setup = setup_of(&study.measured);
+    let found = setup.inputs(cache, &mut job.settings, task)?;
     let (automatic, notices_of_trial) = gpu_trial::device_of(cache, &job, task)?;
-    let tried = |device| if device == DeviceChoice::Auto { automatic } else { device };
-    let (mut prepared, notice) = match job.data() {
-        Data::Counts(counts) => with_cpu_fallback(device, |device| counts::prepare_on(tried(device), &job, counts, task))?,
-        Data::Pairs(pairs) => with_cpu_fallback(device, |device| pairs::prepare_on(device, &job, pairs, task))?,
-        Data::Sweep(acquisition) => {
-            with_cpu_fallback(device, |device| sweep::prepare_on(tried(device), &job, acquisition, task))?
-        }
-        Data::Oximetry(series) => with_cpu_fallback(device, |device| oximetry::prepare_on(device, &job, series, task))?,
-        Data::Images(series) => (images::prepare(&job, series)?, None),
-        Data::Events { list, growing } => {
-            let frame = job.settings.frame_ms.clone().map(|frame_ms| list_in_frame(list, frame_ms, task)).transpose();
-            let (frame, notices) = frame.map_err(OperatorError::from)?.unzip();
-            let list = frame.as_ref().unwrap_or(list);
-            let (mut prepared, notice) =
-                with_cpu_fallback(device, |device| events::prepare_on(cache, tried(device), &job, list, growing.as_ref(), task))?;
-            prepared.notices.extend(notices.unwrap_or_default());
-            (prepared, notice)
-        }
-    };
+    let device = |device| if device == DeviceChoice::Auto { automatic } else { device };
+    let prepare_on = |chosen| setup.prepare_on(cache, device(chosen), &job, task);
+    let (mut prepared, notice) = with_cpu_fallback(job.settings.device, prepare_on)?;
     let (maps, settings) = (job.data().attenuation_maps(), &job.settings);
     prepared.notices.extend(maps.first().and_then(|map| map.cover_notice(&settings.grid, settings.fov_radius_mm)));
     prepared.notices.extend(found);
@@ -111,16 +69,9 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
     let job = job.checked()?;
     let settings = &job.settings;
     let automatic = gpu_trial::known_device_of(&Cache::of_the_user(), &job);
-    let tried = |device| if device == DeviceChoice::Auto { automatic } else { device };
-    let forecast = |device| match job.data() {
-        Data::Counts(counts) => counts::forecast_on(tried(device), counts, settings, given_back),
-        Data::Sweep(acquisition) => sweep::forecast_on(tried(device), acquisition, settings, given_back),
-        Data::Pairs(pairs) => pairs::forecast_on(device, pairs, settings, given_back),
-        Data::Oximetry(series) => oximetry::forecast_on(device, series, settings, given_back),
-        Data::Images(series) => images::forecast(series, given_back),
-        Data::Events { list, growing } => events::forecast_on(tried(device), list, settings, growing.as_ref(), given_back),
-    };
-    let (forecast, _) = with_cpu_fallback(settings.device, forecast)?;
+    let device = |device| if device == DeviceChoice::Auto { automatic } else { device };
+    let forecast_on = |chosen| setup_of(job.data()).forecast_on(device(chosen), settings, given_back);
+    let (forecast, _) = with_cpu_fallback(settings.device, forecast_on)?;
     Ok(forecast)
 }
 
@@ -139,11 +90,11 @@ impl Job {
         }
         algorithm.check(&settings.parameters)?;
         let takes_experiments =
-            algorithm == AlgorithmChoice::TV && self.data().sweep().is_some_and(|acquisition| acquisition.is_over());
+            algorithm.is_least_squares() && self.data().sweep().is_some_and(|acquisition| acquisition.is_over());
         if !settings.experiments.is_empty() && !takes_experiments {
             return Err(SetupProblem::Experiments);
         }
-        if settings.psf.is_some() && !matches!(self.data(), Data::Counts(_) | Data::Events { .. }) {
+        if settings.psf.is_some() && !matches!(data.kind, DataKind::Projections | DataKind::Events) {
             return Err(SetupProblem::PsfWithoutVoxels);
         }
         if settings.num_iterations == 0 {
@@ -154,7 +105,8 @@ impl Job {
             // (A duration of the settings is that of the whole scan.)
             let scan_secs = replicates.scan_secs.filter(|_| self.frame_ms().is_none());
             let replicates = ReplicateSettings { scan_secs, ..replicates };
-            let checked = replicates.checked(algorithm, self.data(), self.duration_secs())?;
+            let checked =
+                replicates.checked(algorithm, (data.kind, self.data().growing_list().is_some()), self.duration_secs())?;
             settings.parameters = ReplicateSettings::set(Some(checked), std::mem::take(&mut settings.parameters));
         }
         if let Some(grid) = self.data().images().and_then(|series| series.grid()) {

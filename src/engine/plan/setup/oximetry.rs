@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::data_setup::DataSetup;
 use super::prepared::Prepared;
 use super::sweep;
 use crate::coded::PassedOn;
 use crate::data::{OxygenSeries, RelaxationRate, Sweep};
 use crate::geometry::Grid;
-use crate::plan::algorithms::registry::AlgorithmChoice;
 use crate::plan::algorithms::total_variation::{LAMBDA, tv_settings};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast};
@@ -16,19 +16,30 @@ use crate::plan::job::Job;
 use crate::plan::job::acquisition::Acquisition;
 use crate::plan::job::settings::RunSettings;
 use crate::plan::problem::SetupProblem;
+use crate::plan::simulation::cache::Cache;
 use crate::recon::{PulseOximetry, ReconError, strength_by_noise};
 use crate::task::Task;
 
 /// Draws of the noise of a run in the window: a standard deviation between them is uncertain by 16 %.
 pub const NUM_OXYGEN_DRAWS: usize = 20;
 
+impl DataSetup for Arc<OxygenSeries> {
+    fn prepare_on(&self, _: &Cache, device: DeviceChoice, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
+        prepare_on(device, job, self, task)
+    }
+
+    fn forecast_on(
+        &self,
+        device: DeviceChoice,
+        settings: &RunSettings,
+        given_back: &[DeviceMemory],
+    ) -> Result<Forecast, SetupError> {
+        forecast_on(device, self, settings, given_back)
+    }
+}
+
 /// Makes the algorithm that reconstructs the acquisitions on one device.
-pub(in crate::plan) fn prepare_on(
-    device: DeviceChoice,
-    job: &Job,
-    series: &Arc<OxygenSeries>,
-    task: &Task,
-) -> Result<Prepared, SetupError> {
+fn prepare_on(device: DeviceChoice, job: &Job, series: &Arc<OxygenSeries>, task: &Task) -> Result<Prepared, SetupError> {
     check(series, &job.settings)?;
     let found = series.sweeps.first().map(|first| with_strength_by_noise(&job.settings, first)).transpose()?;
     let job = &Job { settings: found.map_or_else(|| job.settings.clone(), Box::new), ..job.clone() };
@@ -57,7 +68,7 @@ pub(in crate::plan) fn prepare_on(
 /// An acquisition that the model of total variation lacks.
 pub fn with_strength_by_noise(settings: &RunSettings, first: &Sweep) -> Result<RunSettings, SetupError> {
     let mut settings = settings.clone();
-    if settings.algorithm == AlgorithmChoice::TV && tv_settings(&settings.parameters).is_by_noise() {
+    if settings.algorithm.is_least_squares() && tv_settings(&settings.parameters).is_by_noise() {
         let strength = strength_by_noise(&[(first, &settings.radicals)], &settings.grid)?;
         settings.parameters = settings.parameters.with_number(&LAMBDA, strength.or(Some(1.0)));
     }
@@ -76,7 +87,7 @@ fn prepare_one(
 }
 
 /// Returns the memory forecast of a run on one device: that of its first acquisition, the images and the maps.
-pub(in crate::plan) fn forecast_on(
+fn forecast_on(
     device: DeviceChoice,
     series: &OxygenSeries,
     settings: &RunSettings,
@@ -89,7 +100,7 @@ pub(in crate::plan) fn forecast_on(
 
 /// Refuses positive images of a recovery.
 fn check(series: &OxygenSeries, settings: &RunSettings) -> Result<(), SetupProblem> {
-    let is_positive = settings.algorithm == AlgorithmChoice::TV && tv_settings(&settings.parameters).is_positive;
+    let is_positive = settings.algorithm.is_least_squares() && tv_settings(&settings.parameters).is_positive;
     match series.calibration.rate {
         RelaxationRate::R1 if is_positive => Err(SetupProblem::PositiveRecovery),
         _ => Ok(()),

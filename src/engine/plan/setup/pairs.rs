@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::data_setup::DataSetup;
 use super::prepared::{Prepared, check_start_images, race_warning};
 use crate::algebra::{RingBasis, Simd};
 use crate::data::{Notice, PairCounts, ResponseMatrix};
@@ -15,19 +16,40 @@ use crate::plan::platform::Platform;
 use crate::plan::platform::open::choose_device;
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::system::MATRIX_ACCUMULATION;
+use crate::plan::simulation::cache::Cache;
 use crate::plan::simulation::default_matrix::placeholder;
 use crate::plan::simulation::matrix::{check_basis, crystal_pairs, ring_basis};
 use crate::recon::{Additions, DataProblem, MeasuredValues, ReconError};
 use crate::scanner::find_ring;
 use crate::task::Task;
 
-/// Makes the algorithm on one device.
-pub(in crate::plan) fn prepare_on(
-    device: DeviceChoice,
-    job: &Job,
-    pairs: &PairCounts,
-    task: &Task,
-) -> Result<Prepared, SetupError> {
+impl DataSetup for PairCounts {
+    fn inputs(&self, cache: &Cache, settings: &mut RunSettings, task: &Task) -> Result<Vec<Notice>, SetupError> {
+        check(self, settings)?;
+        check_counts(self)?;
+        if settings.matrix.is_some() {
+            return Ok(Vec::new());
+        }
+        let (matrix, notices) = cache.default_matrix(&self.ring, settings.device, task)?;
+        settings.matrix = Some(Arc::new(matrix));
+        Ok(notices)
+    }
+
+    fn prepare_on(&self, _: &Cache, device: DeviceChoice, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
+        prepare_on(device, job, self, task)
+    }
+
+    fn forecast_on(
+        &self,
+        device: DeviceChoice,
+        settings: &RunSettings,
+        given_back: &[DeviceMemory],
+    ) -> Result<Forecast, SetupError> {
+        forecast_on(device, self, settings, given_back)
+    }
+}
+
+fn prepare_on(device: DeviceChoice, job: &Job, pairs: &PairCounts, task: &Task) -> Result<Prepared, SetupError> {
     let settings = &job.settings;
     let matrix = settings.matrix.as_ref().ok_or_else(|| SetupProblem::NoRing(pairs.ring.name.clone()))?;
     let (mut platform, mut notices) = choose_device(device)?;
@@ -52,8 +74,7 @@ pub(in crate::plan) fn prepare_on(
     Ok(Prepared { notices, ..Prepared::new(job, algorithm, names, accumulation, &needs, secs_per_iteration) })
 }
 
-/// Returns the memory forecast of a run on one device, after the end of a run that uses `given_back`.
-pub(in crate::plan) fn forecast_on(
+fn forecast_on(
     device: DeviceChoice,
     pairs: &PairCounts,
     settings: &RunSettings,
@@ -115,7 +136,7 @@ fn projector(matrix: &ResponseMatrix) -> String {
 ///
 /// # Errors
 /// Negative or non-finite ones, or none at all.
-pub(in crate::plan) fn check_counts(pairs: &PairCounts) -> Result<(), SetupError> {
+fn check_counts(pairs: &PairCounts) -> Result<(), SetupError> {
     if let Some(lor) = pairs.counts.iter().position(|count| !(count.is_finite() && *count >= 0.0)) {
         let ([first, second], value) = (pairs.ring.crystals_of(lor), pairs.counts[lor]);
         return Err(ReconError::from(DataProblem::Pair { crystals: (first, second), value }).into());
@@ -130,7 +151,7 @@ pub(in crate::plan) fn check_counts(pairs: &PairCounts) -> Result<(), SetupError
 ///
 /// # Errors
 /// A matrix of another ring, a start image on another grid.
-pub(in crate::plan) fn check(pairs: &PairCounts, settings: &RunSettings) -> Result<(), SetupError> {
+fn check(pairs: &PairCounts, settings: &RunSettings) -> Result<(), SetupError> {
     if let Some(matrix) = &settings.matrix {
         matrix.fits(&pairs.ring)?;
         check_basis(&pairs.ring, matrix)?;

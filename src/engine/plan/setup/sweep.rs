@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
+use super::data_setup::DataSetup;
 use super::prepared::Prepared;
 use super::variation;
 use crate::data::{Notice, Sweep};
 use crate::geometry::Grid;
 use crate::operator::{Accumulation, Interpolation, MultiStage, PlaneSampling};
 use crate::plan::algorithms::common::{KERNEL, PlaneKernel};
-use crate::plan::algorithms::registry::{AlgorithmChoice, BLOCK, FbpMethod, fbp_settings};
+use crate::plan::algorithms::registry::{BLOCK, FbpMethod, fbp_settings};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast, MemoryNeeds, check_image};
 use crate::plan::error::SetupError;
@@ -18,6 +19,7 @@ use crate::plan::job::settings::RunSettings;
 use crate::plan::platform::open::{Opened, choose_slabs, join_device_names};
 use crate::plan::problem::SetupProblem;
 use crate::plan::projector::programs::{PlaneProgram, PlaneSystem};
+use crate::plan::simulation::cache::Cache;
 use crate::recon::{
     Algorithm, FbpSettings, FilterSettings, GradientSizes, ReconError, SlabAlgorithm, check_sweep, cutoff_by_noise,
     equal_angles_for, image_noise, resampling_error, sampling_of, slabs,
@@ -30,15 +32,38 @@ const MAX_RESAMPLING_ERROR: f64 = 0.03;
 /// Noise of an image relative to its signal that is reported.
 const MAX_IMAGE_NOISE: f64 = 0.06;
 
+impl DataSetup for Acquisition {
+    fn prepare_on(&self, _: &Cache, device: DeviceChoice, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
+        prepare_on(device, job, self, task)
+    }
+
+    fn forecast_on(
+        &self,
+        device: DeviceChoice,
+        settings: &RunSettings,
+        given_back: &[DeviceMemory],
+    ) -> Result<Forecast, SetupError> {
+        forecast_on(device, self, settings, given_back)
+    }
+
+    fn trial_size(&self, _: &RunSettings) -> Option<String> {
+        self.look(|sweep| Some(format!("sweep {} {}", sweep.num_points, sweep.num_complete().max(1).ilog2())))
+    }
+
+    fn trial_secs(&self, device: DeviceChoice, settings: &RunSettings, task: &Task) -> Result<Option<f64>, SetupError> {
+        trial_secs(device, self, settings, task)
+    }
+}
+
 /// Makes the algorithm for the projections that the acquisition has so far, on one device.
-pub(in crate::plan) fn prepare_on(
+pub(super) fn prepare_on(
     device: DeviceChoice,
     job: &Job,
     acquisition: &Acquisition,
     task: &Task,
 ) -> Result<Prepared, SetupError> {
     let settings = &job.settings;
-    if settings.algorithm == AlgorithmChoice::TV {
+    if settings.algorithm.is_least_squares() {
         return variation::prepare_on(device, job, acquisition);
     }
     let asked = check(acquisition, settings, device)?;
@@ -133,13 +158,13 @@ fn check(acquisition: &Acquisition, settings: &RunSettings, device: DeviceChoice
 }
 
 /// Returns the memory forecast of a run on one device, or on several, after the end of a run that uses `given_back`.
-pub(in crate::plan) fn forecast_on(
+pub(super) fn forecast_on(
     device: DeviceChoice,
     acquisition: &Acquisition,
     settings: &RunSettings,
     given_back: &[DeviceMemory],
 ) -> Result<Forecast, SetupError> {
-    if settings.algorithm == AlgorithmChoice::TV {
+    if settings.algorithm.is_least_squares() {
         return variation::forecast_on(device, acquisition, settings, given_back);
     }
     let program = check(acquisition, settings, device)?;
@@ -156,13 +181,13 @@ pub(in crate::plan) fn forecast_on(
 }
 
 /// Returns the seconds of some projections on a device; `None` without any.
-pub(super) fn trial_secs(
+fn trial_secs(
     device: DeviceChoice,
     acquisition: &Acquisition,
     settings: &RunSettings,
     task: &Task,
 ) -> Result<Option<f64>, SetupError> {
-    if settings.algorithm == AlgorithmChoice::TV {
+    if settings.algorithm.is_least_squares() {
         return Ok(None);
     }
     let program = check(acquisition, settings, device)?;

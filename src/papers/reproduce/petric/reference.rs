@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Study, Volume};
-use crate::plan::{AlgorithmChoice, Data, DeviceChoice, Job, RunSettings, SetupError, default_settings_of, prepare};
+use crate::plan::{AlgorithmChoice, Data, DeviceChoice, Job, RunSettings, SetupError, prepare};
 use crate::recon::ObjectiveValue;
 use crate::task::Task;
 
@@ -43,7 +43,7 @@ impl Maximum {
 
 /// Returns the settings of a study with the start of a penalised reconstruction on a device.
 pub fn settings(study: &Study<Data>, device: DeviceChoice) -> Result<RunSettings, SetupError> {
-    Ok(RunSettings { device, ..default_settings_of(&study.measured)?.with_preset(study) })
+    Ok(RunSettings { device, ..study.measured.default_settings()?.with_preset(study) })
 }
 
 /// Returns the end of a long run of SVRG, at most `max_epochs`.

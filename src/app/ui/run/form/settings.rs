@@ -137,7 +137,7 @@ impl SettingsForm {
 
     /// Returns true if the next run can separate radicals.
     pub fn has_radicals(&self) -> bool {
-        self.bounds.traits.kind == DataKind::Sweep && self.algorithm == AlgorithmChoice::TV
+        self.bounds.traits.kind == DataKind::Sweep && self.algorithm.is_least_squares()
     }
 
     /// Reads the spectra of the radicals of the next run.
@@ -174,7 +174,7 @@ impl SettingsForm {
     pub fn for_study(open: &OpenStudy) -> Result<Self, String> {
         let text = |error: SetupError| error.to_string();
         let data = &open.study.measured;
-        let mut settings = plan::default_settings_of(data).map_err(text)?.with_preset(&open.study);
+        let mut settings = data.default_settings().map_err(text)?.with_preset(&open.study);
         let preset_grid = open.study.preset.as_ref().map(|_| settings.grid.clone());
         if let (Some(counts), Some(size)) = (data.counts(), open.size) {
             settings.grid = plan::covering_grid(counts.geometry(), size).map_err(text)?;

@@ -56,7 +56,7 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) ->
         frames_ui(form, view, ui);
     }
     algorithm_ui(form, view, ui);
-    if !form.bounds.is_sweep() || form.algorithm == AlgorithmChoice::TV {
+    if !form.bounds.is_sweep() || form.algorithm.is_least_squares() {
         view.label(ui, "Iterations", &form.num_iterations, |form| form.num_iterations, usize::to_string);
         name(&ui.add(DragValue::new(&mut form.num_iterations).range(1..=10_000)), "Iterations");
         ui.end_row();

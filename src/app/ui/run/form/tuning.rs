@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use egui::{RichText, Ui};
 
-use crate::plan::{AlgorithmChoice, PRIOR};
+use crate::plan::PRIOR;
 use crate::recon::{AscentTuning, Prior};
 use crate::ui::run::live::LiveRun;
 use crate::ui::widgets::fields::{any_size, name};
@@ -58,7 +58,7 @@ pub fn tuning_ui(live: &LiveRun, ui: &mut Ui) -> Option<AscentTuning> {
     let settings = &live.info.as_ref()?.job.settings;
     let prior: Prior = settings.parameters.choice(&PRIOR);
     let mut next = current;
-    if settings.algorithm == AlgorithmChoice::TV {
+    if settings.algorithm.is_least_squares() {
         ui.label("Strength (also while running)");
         ui.horizontal(|ui| field_ui(&LAMBDA, &mut next.strength, ui));
     } else {

@@ -1,10 +1,12 @@
 //! Open acquisitions of pulse oximetry.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::open_kind::OpenKind;
 use crate::data::{OxygenSeries, Sweep, SweepSpace};
 use crate::ui::widgets::format;
+use crate::ui::widgets::image_axes::ImageAxes;
 
 pub struct OpenOximetry {
     pub series: Arc<OxygenSeries>,
@@ -16,8 +18,10 @@ impl OpenOximetry {
     pub fn space(&self) -> SweepSpace {
         self.series.sweeps.first().map_or(SweepSpace::Volume, |sweep| sweep.space)
     }
+}
 
-    pub fn facts(&self) -> Vec<(&'static str, String)> {
+impl OpenKind for OpenOximetry {
+    fn facts(&self) -> Vec<(&'static str, String)> {
         let OxygenSeries { times_us, sweeps, calibration } = &*self.series;
         let times: Vec<String> = times_us.iter().map(f64::to_string).collect();
         let name = if self.series.time_name() == "delay" { "Delays" } else { "Echo times" };
@@ -35,5 +39,17 @@ impl OpenOximetry {
             ]);
         }
         facts
+    }
+
+    fn measured_file(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    fn axes(&self) -> ImageAxes {
+        ImageAxes::of(self.space())
+    }
+
+    fn num_fitted(&self) -> usize {
+        self.axes().shown().len()
     }
 }
