@@ -32,7 +32,7 @@ pub(super) trait DataSetup {
         given_back: &[DeviceMemory],
     ) -> Result<Forecast, SetupError>;
 
-    /// Returns what a trial of a GPU with these settings depends on; `None` without such trials.
+    /// Returns a text of all that a trial of a GPU with these settings depends on; `None` without such trials.
     fn trial_size(&self, _settings: &RunSettings) -> Option<String> {
         None
     }
