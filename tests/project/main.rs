@@ -14,6 +14,7 @@ mod layouts;
 mod scanners;
 mod shaders;
 mod sizes;
+mod width;
 
 use tomoscope_support::{data, in_repository};
 

@@ -36,16 +36,14 @@ mod setup;
 mod simulation;
 mod study_files;
 
-pub use algorithms::common::{AS_IF_SECS, KERNEL, PlaneKernel, RACY_SENSITIVITY, REPLICATE_SEED, REPLICATES, SCAN_SECS};
-pub use algorithms::penalised::{
-    AUTO, BETA, EPSILON, FIRST_STEP, GAMMA, KAPPA, KAPPA_OF_FILE, OPTIMALITY, PRIOR, RELAXATION, STEP_RULE, STEP_SIZE,
-};
+pub use algorithms::common::*;
+pub use algorithms::penalised::*;
 pub use algorithms::registry::{
     ALGORITHMS, AlgorithmChoice, AlgorithmEntry, BASELINE, BLOCK, CUTOFF, FILTER, FbpMethod, INTERPOLATION, Method, ORDER,
     SUBSET_ORDER, filter_parameters, filter_settings,
 };
 pub use algorithms::setting::{Choice, Kind, NO, Setting, SettingProblem, YES};
-pub use algorithms::total_variation::{LAMBDA, LAMBDA_SPECTRAL, POSITIVITY, SPECTRAL_SAMPLES, TOLERANCE, tv_settings};
+pub use algorithms::total_variation::*;
 pub use algorithms::traits::{DataKind, Traits};
 pub use algorithms::values::{Value, Values};
 pub use attenuation::factors::attenuation_factors;
