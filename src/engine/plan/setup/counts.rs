@@ -44,7 +44,40 @@ impl DataSetup for Counts {
     }
 
     fn prepare_on(&self, _: &Cache, device: DeviceChoice, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
-        prepare_on(device, job, self, task)
+        let settings = &job.settings;
+        let mut chosen = choose_for(device, self, settings)?;
+        let settings = &within_memory(settings, |settings| needs_of(&chosen, self, settings));
+        let needs = needs_of(&chosen, self, settings);
+        check_needs(&needs, device, self, settings, &[])?;
+        chosen.notices.extend(gradients_notice(settings));
+        let counts = &settings.tof.of(self)?;
+        let bootstrap = settings.bootstrap();
+        if let Some(bootstrap) = bootstrap {
+            bootstrap.check(&MeasuredValues::from(counts).prompts).map_err(ReconError::from)?;
+        }
+        let (entry, device) = (chosen.entry, chosen.device());
+        let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
+        let accumulation = settings.accumulation_on(&**system);
+        chosen.notices.extend(race_warning(accumulation, settings.algorithm));
+        chosen.notices.extend(counts.tof_bins().and_then(|bins| coarse_for_tof(bins.fwhm_mm, &settings.grid)));
+        let is_deterministic = accumulation == Accumulation::Deterministic;
+        let additions = Additions {
+            accumulation,
+            sensitivity_accumulation: if is_deterministic { accumulation } else { system.default_accumulation() },
+            racy_sensitivity: settings.has_racy_sensitivity(),
+        };
+        let num_subsets = settings.num_subsets;
+        // (Of a team what one device needs for its share.)
+        let secs_per_iteration = system.trial_secs(num_subsets, accumulation)?;
+        task.check().map_err(OperatorError::from)?;
+        let OpenedDevices { members, notices, .. } = chosen;
+        let mut algorithms = Vec::with_capacity(members.len());
+        for (system, team) in members {
+            let values = MeasuredValues { bootstrap, ..counts.into() };
+            algorithms.push((system.algorithm(settings.spec()?, values, num_subsets, additions, settings.start_images())?, team));
+        }
+        let names = [device, entry.name.to_owned()];
+        Ok(Prepared { notices, ..Prepared::new(job, of_group(algorithms)?, names, accumulation, &needs, secs_per_iteration) })
     }
 
     fn forecast_on(
@@ -53,7 +86,17 @@ impl DataSetup for Counts {
         settings: &RunSettings,
         given_back: &[DeviceMemory],
     ) -> Result<Forecast, SetupError> {
-        forecast_on(device, self, settings, given_back)
+        check_settings(self, settings)?;
+        let mut settings = settings.clone();
+        if settings.lacks_tubes() {
+            settings.tubes = Some(Arc::new(placeholder(self.geometry())?));
+        }
+        let chosen = choose_for(device, self, &settings)?;
+        let needs = |settings: &RunSettings| needs_of(&chosen, self, settings).with_given_back(given_back);
+        let settings = within_memory(&settings, needs);
+        let needs = needs(&settings);
+        check_needs(&needs, device, self, &settings, given_back)?;
+        Ok(Forecast::of(&needs, [chosen.device(), chosen.entry.name.to_owned()]))
     }
 
     fn trial_size(&self, settings: &RunSettings) -> Option<String> {
@@ -62,27 +105,13 @@ impl DataSetup for Counts {
     }
 
     fn trial_secs(&self, device: DeviceChoice, settings: &RunSettings, _: &Task) -> Result<Option<f64>, SetupError> {
-        trial_secs(device, self, settings)
+        let mut chosen = choose_for(device, self, settings)?;
+        let settings = &within_memory(settings, |settings| needs_of(&chosen, self, settings));
+        needs_of(&chosen, self, settings).check()?;
+        let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
+        let accumulation = settings.accumulation_on(&**system);
+        Ok(system.trial_secs(settings.num_subsets, accumulation)?)
     }
-}
-
-fn forecast_on(
-    device: DeviceChoice,
-    counts: &Counts,
-    settings: &RunSettings,
-    given_back: &[DeviceMemory],
-) -> Result<Forecast, SetupError> {
-    check_settings(counts, settings)?;
-    let mut settings = settings.clone();
-    if settings.lacks_tubes() {
-        settings.tubes = Some(Arc::new(placeholder(counts.geometry())?));
-    }
-    let chosen = choose_for(device, counts, &settings)?;
-    let needs = |settings: &RunSettings| needs_of(&chosen, counts, settings).with_given_back(given_back);
-    let settings = within_memory(&settings, needs);
-    let needs = needs(&settings);
-    check_needs(&needs, device, counts, &settings, given_back)?;
-    Ok(Forecast::of(&needs, [chosen.device(), chosen.entry.name.to_owned()]))
 }
 
 fn choose_for(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<OpenedDevices, SetupError> {
@@ -132,54 +161,6 @@ fn check_needs(
     };
     let mash = (settings.tof.mash + 1..=num_tof).find(fits);
     Err(error.of_subsets(settings.num_subsets).with_tof_mash(mash))
-}
-
-/// Returns the seconds of an iteration on a device, from a trial of a part; `None` where even that takes long.
-fn trial_secs(device: DeviceChoice, counts: &Counts, settings: &RunSettings) -> Result<Option<f64>, SetupError> {
-    let mut chosen = choose_for(device, counts, settings)?;
-    let settings = &within_memory(settings, |settings| needs_of(&chosen, counts, settings));
-    needs_of(&chosen, counts, settings).check()?;
-    let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
-    let accumulation = settings.accumulation_on(&**system);
-    Ok(system.trial_secs(settings.num_subsets, accumulation)?)
-}
-
-/// Makes the algorithm on one device, from settings that were checked.
-fn prepare_on(device: DeviceChoice, job: &Job, counts: &Counts, task: &Task) -> Result<Prepared, SetupError> {
-    let settings = &job.settings;
-    let mut chosen = choose_for(device, counts, settings)?;
-    let settings = &within_memory(settings, |settings| needs_of(&chosen, counts, settings));
-    let needs = needs_of(&chosen, counts, settings);
-    check_needs(&needs, device, counts, settings, &[])?;
-    chosen.notices.extend(gradients_notice(settings));
-    let counts = &settings.tof.of(counts)?;
-    let bootstrap = settings.bootstrap();
-    if let Some(bootstrap) = bootstrap {
-        bootstrap.check(&MeasuredValues::from(counts).prompts).map_err(ReconError::from)?;
-    }
-    let (entry, device) = (chosen.entry, chosen.device());
-    let (system, _) = chosen.members.first_mut().ok_or(ReconError::NoDevice)?;
-    let accumulation = settings.accumulation_on(&**system);
-    chosen.notices.extend(race_warning(accumulation, settings.algorithm));
-    chosen.notices.extend(counts.tof_bins().and_then(|bins| coarse_for_tof(bins.fwhm_mm, &settings.grid)));
-    let is_deterministic = accumulation == Accumulation::Deterministic;
-    let additions = Additions {
-        accumulation,
-        sensitivity_accumulation: if is_deterministic { accumulation } else { system.default_accumulation() },
-        racy_sensitivity: settings.has_racy_sensitivity(),
-    };
-    let num_subsets = settings.num_subsets;
-    // (Of a team what one device needs for its share.)
-    let secs_per_iteration = system.trial_secs(num_subsets, accumulation)?;
-    task.check().map_err(OperatorError::from)?;
-    let OpenedDevices { members, notices, .. } = chosen;
-    let mut algorithms = Vec::with_capacity(members.len());
-    for (system, team) in members {
-        let values = MeasuredValues { bootstrap, ..counts.into() };
-        algorithms.push((system.algorithm(settings.spec()?, values, num_subsets, additions, settings.start_images())?, team));
-    }
-    let names = [device, entry.name.to_owned()];
-    Ok(Prepared { notices, ..Prepared::new(job, of_group(algorithms)?, names, accumulation, &needs, secs_per_iteration) })
 }
 
 /// Refuses what can be wrong about settings and data.

@@ -25,7 +25,25 @@ pub const NUM_OXYGEN_DRAWS: usize = 20;
 
 impl DataSetup for Arc<OxygenSeries> {
     fn prepare_on(&self, _: &Cache, device: DeviceChoice, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
-        prepare_on(device, job, self, task)
+        check(self, &job.settings)?;
+        let found = self.sweeps.first().map(|first| with_strength_by_noise(&job.settings, first)).transpose()?;
+        let job = &Job { settings: found.map_or_else(|| job.settings.clone(), Box::new), ..job.clone() };
+        let Prepared { algorithm, mut info, notices, .. } = prepare_one(device, job, self, 0, task)?;
+        let of_next = (job.clone(), Arc::clone(self));
+        let make = move |index: usize| {
+            let (job, series) = &of_next;
+            let prepared = prepare_one(device, job, series, index, &Task::new());
+            prepared.map(|prepared| prepared.algorithm).map_err(|error| match error {
+                SetupError::Recon(error) => error,
+                error => ReconError::Setup(PassedOn::of(&error)),
+            })
+        };
+        let RunSettings { grid, algorithm: choice, num_iterations, .. } = &*job.settings;
+        let max_iterations = choice.default_iterations().map(|_| *num_iterations);
+        let algorithm = PulseOximetry::new(Arc::clone(self), grid.clone(), algorithm, Box::new(make), max_iterations)?;
+        info.num_subsets = self.sweeps.len();
+        info.estimate.memory_bytes += bytes_of_maps(self, grid);
+        Ok(Prepared { algorithm: Box::new(algorithm), info, notices, num_taken: 0 })
     }
 
     fn forecast_on(
@@ -34,31 +52,10 @@ impl DataSetup for Arc<OxygenSeries> {
         settings: &RunSettings,
         given_back: &[DeviceMemory],
     ) -> Result<Forecast, SetupError> {
-        forecast_on(device, self, settings, given_back)
+        check(self, settings)?;
+        let forecast = sweep::forecast_on(device, &acquisition(self, 0)?, settings, given_back)?;
+        Ok(Forecast { memory_bytes: forecast.memory_bytes + bytes_of_maps(self, &settings.grid), ..forecast })
     }
-}
-
-/// Makes the algorithm that reconstructs the acquisitions on one device.
-fn prepare_on(device: DeviceChoice, job: &Job, series: &Arc<OxygenSeries>, task: &Task) -> Result<Prepared, SetupError> {
-    check(series, &job.settings)?;
-    let found = series.sweeps.first().map(|first| with_strength_by_noise(&job.settings, first)).transpose()?;
-    let job = &Job { settings: found.map_or_else(|| job.settings.clone(), Box::new), ..job.clone() };
-    let Prepared { algorithm, mut info, notices, .. } = prepare_one(device, job, series, 0, task)?;
-    let of_next = (job.clone(), Arc::clone(series));
-    let make = move |index: usize| {
-        let (job, series) = &of_next;
-        let prepared = prepare_one(device, job, series, index, &Task::new());
-        prepared.map(|prepared| prepared.algorithm).map_err(|error| match error {
-            SetupError::Recon(error) => error,
-            error => ReconError::Setup(PassedOn::of(&error)),
-        })
-    };
-    let RunSettings { grid, algorithm: choice, num_iterations, .. } = &*job.settings;
-    let max_iterations = choice.default_iterations().map(|_| *num_iterations);
-    let algorithm = PulseOximetry::new(Arc::clone(series), grid.clone(), algorithm, Box::new(make), max_iterations)?;
-    info.num_subsets = series.sweeps.len();
-    info.estimate.memory_bytes += bytes_of_maps(series, grid);
-    Ok(Prepared { algorithm: Box::new(algorithm), info, notices, num_taken: 0 })
 }
 
 /// Returns settings with the strength λ by the noise of the first acquisition, where total variation finds it: images at all times need the
@@ -84,18 +81,6 @@ fn prepare_one(
     task: &Task,
 ) -> Result<Prepared, SetupError> {
     sweep::prepare_on(device, job, &acquisition(series, index)?, task)
-}
-
-/// Returns the memory forecast of a run on one device: that of its first acquisition, the images and the maps.
-fn forecast_on(
-    device: DeviceChoice,
-    series: &OxygenSeries,
-    settings: &RunSettings,
-    given_back: &[DeviceMemory],
-) -> Result<Forecast, SetupError> {
-    check(series, settings)?;
-    let forecast = sweep::forecast_on(device, &acquisition(series, 0)?, settings, given_back)?;
-    Ok(Forecast { memory_bytes: forecast.memory_bytes + bytes_of_maps(series, &settings.grid), ..forecast })
 }
 
 /// Refuses positive images of a recovery.

@@ -36,7 +36,28 @@ impl DataSetup for PairCounts {
     }
 
     fn prepare_on(&self, _: &Cache, device: DeviceChoice, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
-        prepare_on(device, job, self, task)
+        let settings = &job.settings;
+        let matrix = settings.matrix.as_ref().ok_or_else(|| SetupProblem::NoRing(self.ring.name.clone()))?;
+        let (mut platform, mut notices) = choose_device(device)?;
+        let requirement = MemoryRequirement::of(&*platform, self, settings, matrix)?;
+        requirement.free.check(requirement.bytes)?;
+        if requirement.residence == Residence::OneOrder {
+            notices.push(Notice::info(
+                "the GPU memory holds only one order of the system matrix: the other one is loaded for each projection and backprojection, which is slower",
+            ));
+        }
+        let (accumulation, needs) = (requirement.accumulation, MemoryNeeds::of([(requirement.bytes, requirement.free.clone())]));
+        notices.extend(race_warning(accumulation, settings.algorithm));
+        let MemoryRequirement { image, data, residence, .. } = requirement;
+        let mut system = platform.matrix_system(matrix, image, data, residence)?;
+        let secs_per_iteration = system.trial_secs(1, accumulation)?;
+        task.check().map_err(OperatorError::from)?;
+        let names = [system.device().to_owned(), projector(matrix)];
+        let sensitivity_accumulation = system.default_accumulation();
+        let additions = Additions { accumulation, sensitivity_accumulation, racy_sensitivity: false };
+        let values = MeasuredValues { bootstrap: settings.bootstrap(), ..self.into() };
+        let algorithm = system.algorithm(settings.spec()?, values, 1, additions, settings.start_images())?;
+        Ok(Prepared { notices, ..Prepared::new(job, algorithm, names, accumulation, &needs, secs_per_iteration) })
     }
 
     fn forecast_on(
@@ -45,51 +66,17 @@ impl DataSetup for PairCounts {
         settings: &RunSettings,
         given_back: &[DeviceMemory],
     ) -> Result<Forecast, SetupError> {
-        forecast_on(device, self, settings, given_back)
+        check(self, settings)?;
+        let (matrix, to_make) = match &settings.matrix {
+            Some(matrix) => (Arc::clone(matrix), 0),
+            None => placeholder(&self.ring).map(|(matrix, bytes)| (Arc::new(matrix), bytes))?,
+        };
+        let (platform, _) = choose_device(device)?;
+        let requirement = MemoryRequirement::of(&*platform, self, settings, &matrix)?;
+        let needs = MemoryNeeds::of([(requirement.bytes.max(to_make), requirement.free)]).with_given_back(given_back);
+        needs.check()?;
+        Ok(Forecast::of(&needs, [platform.text(Simd::detect()), projector(&matrix)]))
     }
-}
-
-fn prepare_on(device: DeviceChoice, job: &Job, pairs: &PairCounts, task: &Task) -> Result<Prepared, SetupError> {
-    let settings = &job.settings;
-    let matrix = settings.matrix.as_ref().ok_or_else(|| SetupProblem::NoRing(pairs.ring.name.clone()))?;
-    let (mut platform, mut notices) = choose_device(device)?;
-    let requirement = MemoryRequirement::of(&*platform, pairs, settings, matrix)?;
-    requirement.free.check(requirement.bytes)?;
-    if requirement.residence == Residence::OneOrder {
-        notices.push(Notice::info(
-            "the GPU memory holds only one order of the system matrix: the other one is loaded for each projection and backprojection, which is slower",
-        ));
-    }
-    let (accumulation, needs) = (requirement.accumulation, MemoryNeeds::of([(requirement.bytes, requirement.free.clone())]));
-    notices.extend(race_warning(accumulation, settings.algorithm));
-    let MemoryRequirement { image, data, residence, .. } = requirement;
-    let mut system = platform.matrix_system(matrix, image, data, residence)?;
-    let secs_per_iteration = system.trial_secs(1, accumulation)?;
-    task.check().map_err(OperatorError::from)?;
-    let names = [system.device().to_owned(), projector(matrix)];
-    let sensitivity_accumulation = system.default_accumulation();
-    let additions = Additions { accumulation, sensitivity_accumulation, racy_sensitivity: false };
-    let values = MeasuredValues { bootstrap: settings.bootstrap(), ..pairs.into() };
-    let algorithm = system.algorithm(settings.spec()?, values, 1, additions, settings.start_images())?;
-    Ok(Prepared { notices, ..Prepared::new(job, algorithm, names, accumulation, &needs, secs_per_iteration) })
-}
-
-fn forecast_on(
-    device: DeviceChoice,
-    pairs: &PairCounts,
-    settings: &RunSettings,
-    given_back: &[DeviceMemory],
-) -> Result<Forecast, SetupError> {
-    check(pairs, settings)?;
-    let (matrix, to_make) = match &settings.matrix {
-        Some(matrix) => (Arc::clone(matrix), 0),
-        None => placeholder(&pairs.ring).map(|(matrix, bytes)| (Arc::new(matrix), bytes))?,
-    };
-    let (platform, _) = choose_device(device)?;
-    let requirement = MemoryRequirement::of(&*platform, pairs, settings, &matrix)?;
-    let needs = MemoryNeeds::of([(requirement.bytes.max(to_make), requirement.free)]).with_given_back(given_back);
-    needs.check()?;
-    Ok(Forecast::of(&needs, [platform.text(Simd::detect()), projector(&matrix)]))
 }
 
 /// Memory needs of a run, computed before anything large is made.
