@@ -52,6 +52,6 @@ pub(in crate::cli) fn job(
         DataKind::Events => (options.list()?, None, None),
         DataKind::Pairs => (options.pairs()?, None, None),
         // (`kind_of` refuses the others.)
-        DataKind::Projections | DataKind::Oximetry | DataKind::Images => (options.counts()?, None, None),
+        _ => (options.counts()?, None, None),
     })
 }

@@ -127,7 +127,7 @@ impl StudyFiles {
             (files, DataKind::Projections) => Self::Counts(ScanFiles::uncorrected(files.measured())),
             (files, DataKind::Events) => Self::Events(ListFiles::of(files.measured())),
             (files, DataKind::Sweep) => Self::Sweep(SweepFiles::of(files.measured())),
-            (files, DataKind::Pairs | DataKind::Oximetry | DataKind::Images) => Self::File(files.measured().to_owned()),
+            (files, _) => Self::File(files.measured().to_owned()),
         }
     }
 

@@ -232,7 +232,7 @@ impl StudyMetadata {
             Data::Events(data) => DataMetadata::Events(Box::new(ListModeMetadata::of(&data.list))),
             Data::Sweep(acquisition) => DataMetadata::Sweep(Box::new(acquisition.snapshot())),
             Data::Oximetry(series) => DataMetadata::Oximetry(Box::new((**series).clone())),
-            Data::Pairs(..) | Data::Images(..) => return None,
+            _ => return None,
         };
         let Study { title, origin, notices, .. } = study;
         Some(Self { id: 0, title: title.clone(), origin: origin.clone(), notices: notices.clone(), measured, files })
