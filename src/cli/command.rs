@@ -135,6 +135,7 @@ mod tests {
             "--order",
             "--block",
             "--explain",
+            "--kernel",
             "--lambda",
             "--positivity[=<POSITIVITY>]",
             "--spectral-samples",
@@ -145,7 +146,6 @@ mod tests {
             "--mask",
             "--radicals",
             "--experiment",
-            "--kernel",
         ];
         assert_eq!(options_under("reconstruct", "EPRI acquisitions"), of_sweeps);
         assert!(options_under("reconstruct", "Algorithm").contains(&"--iterations".to_owned()));

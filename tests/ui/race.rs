@@ -66,9 +66,10 @@ fn what_the_race_loses_is_told_in_numbers() {
     click(&mut harness, "Race");
     harness.get_by_label_contains("of non-atomic backprojection appear here");
     show_research(&mut harness);
-    harness.get_by_label("non-atomic, too").scroll_to_me();
+    harness.get_by_role_and_label(egui::accesskit::Role::CheckBox, "Non-atomic sensitivity").scroll_to_me();
     harness.run_steps(3);
-    click(&mut harness, "non-atomic, too");
+    harness.get_by_role_and_label(egui::accesskit::Role::CheckBox, "Non-atomic sensitivity").click();
+    harness.run_steps(3);
     harness.get_by_label(NON_ATOMIC).scroll_to_me();
     harness.run_steps(3);
     click(&mut harness, NON_ATOMIC);

@@ -6,7 +6,9 @@ use super::devices::{device_in_words, device_menu};
 use super::settings::{Bounds, SettingsForm, psf_text};
 use super::sources::{sources_text, sources_ui};
 use crate::data::{Psf, TofBins};
-use crate::plan::{AlgorithmChoice, DataKind, Device, Kind, ProjectorChoice, Rays, Setting, TofSettings, Value, projector};
+use crate::plan::{
+    AlgorithmChoice, DataKind, Device, Kind, NO, ProjectorChoice, Rays, Setting, TofSettings, Value, YES, projector,
+};
 use crate::text::counted;
 use crate::ui::widgets::fields::{any_size, menu, name};
 use crate::ui::widgets::file_task::FileTask;
@@ -150,6 +152,15 @@ fn setting_ui(setting: &Setting, form: &mut SettingsForm, view: &SettingsView, u
     view.label(ui, setting.label, &value, of, |value| setting.text(value.as_ref()));
     let mut next = value.clone();
     match setting.kind {
+        Kind::Choice { .. } if setting.is_switch() => {
+            let mut is_on = form.parameters.is(setting, YES);
+            let response = ui.checkbox(&mut is_on, "");
+            name(&response, setting.label);
+            if response.on_hover_text(setting.help).changed() {
+                next = Some(Value::Name(if is_on { YES } else { NO }.to_owned()));
+            }
+            ui.end_row();
+        }
         Kind::Choice { choices, .. } => menu(ui, setting.label, &setting.text(value.as_ref()), |ui| {
             for choice in choices().iter().filter(|choice| (choice.is_for)(&form.bounds.traits)) {
                 let response = ui.selectable_value(&mut next, Some(Value::Name(choice.key.to_owned())), choice.label);
