@@ -153,10 +153,7 @@ fn setting_ui(setting: &Setting, form: &mut SettingsForm, view: &SettingsView, u
     let mut next = value.clone();
     match setting.kind {
         Kind::Choice { .. } if setting.is_switch() => {
-            let mut is_on = form.parameters.is(setting, YES);
-            let response = ui.checkbox(&mut is_on, "");
-            name(&response, setting.label);
-            if response.on_hover_text(setting.help).changed() {
+            if let Some(is_on) = ticked(form.parameters.is(setting, YES), setting.label, setting.help, ui) {
                 next = Some(Value::Name(if is_on { YES } else { NO }.to_owned()));
             }
             ui.end_row();
@@ -172,11 +169,8 @@ fn setting_ui(setting: &Setting, form: &mut SettingsForm, view: &SettingsView, u
         Kind::Number { is_whole, min, max, unit, default, usual, absent, found } => {
             ui.horizontal(|ui| {
                 if default.is_none() {
-                    let mut is_set = next.is_some();
-                    let response = ui.checkbox(&mut is_set, "");
                     let set = format!("Set {}", setting.label);
-                    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_set, &set));
-                    if response.on_hover_text(setting.help).changed() {
+                    if let Some(is_set) = ticked(next.is_some(), &set, setting.help, ui) {
                         next = is_set.then_some(Value::Number(usual));
                     }
                 }
@@ -208,6 +202,13 @@ fn setting_ui(setting: &Setting, form: &mut SettingsForm, view: &SettingsView, u
     if next != value {
         form.parameters.set(setting, next);
     }
+}
+
+/// Draws a box without text, with this accessible name; returns its new state after a click.
+fn ticked(mut is_on: bool, name: &str, help: &str, ui: &mut Ui) -> Option<bool> {
+    let response = ui.checkbox(&mut is_on, "");
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_on, name));
+    response.on_hover_text(help).changed().then_some(is_on)
 }
 
 fn named_field(field: DragValue, setting: &Setting, ui: &mut Ui) {
