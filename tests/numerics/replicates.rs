@@ -362,7 +362,8 @@ fn replicates_deviate_as_repeated_scans_do() {
 fn replicates_of_penalised_runs_deviate_as_repeated_scans_do() {
     let parameters = Values::default().with_number(&BETA, Some(0.05));
     for algorithm in [AlgorithmChoice::SVRG, AlgorithmChoice::BSREM] {
-        let penalised = |replicates| RunSettings { algorithm, parameters: parameters.clone(), ..settings(replicates) };
+        let penalised =
+            |replicates| RunSettings { algorithm, parameters: parameters.clone(), ..settings(None) }.with_replicates(replicates);
         println!("{}:", algorithm.key());
         let ratios = ratios(1e5, 60, 2, ReplicateSettings { seed: 3, ..ReplicateSettings::new(60) }, penalised);
         assert!(ratios.iter().all(|ratio| (ratio - 1.0).abs() < 0.3), "{ratios:?}");
