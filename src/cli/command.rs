@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgGroup, Command, CommandFactory as _, Error, FromArgMatches as _, Subcommand as _};
 
 use crate::cli::arguments::{Cli, CliCommand};
-use crate::cli::reconstruct::data::{RECONSTRUCT_ONLY, groups};
+use crate::cli::shared::option_groups::{RECONSTRUCT_ONLY, groups};
 use crate::cli::shared::setting_options::{kinds_with, settings};
 use crate::io::FileKind;
 use crate::io::formats::filled;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::strengths::Strengths;
-use crate::cli::reconstruct::data::RECONSTRUCT_ONLY;
 use crate::cli::reconstruct::options::ReconstructOptions;
 use crate::cli::shared::error::{CliError, CliResult};
+use crate::cli::shared::option_groups::RECONSTRUCT_ONLY;
 use crate::cli::shared::options::{not_negative, number};
 use crate::cli::shared::outputs::Files;
 use crate::cli::shared::standards::{is_file, standard};

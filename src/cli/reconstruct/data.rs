@@ -1,13 +1,11 @@
-//! The inputs of `tomoscope reconstruct`, and the options of each kind of data: one table, so that no option is ignored in
-//! silence.
+//! The inputs of `tomoscope reconstruct`, and the refusal of options that do not go with them.
 
 use std::path::Path;
-
-use DataKind::{Events, Pairs, Projections, Sweep};
 
 use super::options::ReconstructOptions;
 use crate::cli::shared::error::{CliError, CliResult, Failure};
 use crate::cli::shared::known::cuda_device;
+use crate::cli::shared::option_groups::{GROUPS, STEPS, VARIATION};
 use crate::cli::shared::setting_options::{algorithm_for, check_settings, kinds_with, settings};
 use crate::io::foreign;
 use crate::io::formats::{Access, Content, Format, described};
@@ -41,36 +39,6 @@ pub fn kind_of(path: &Path) -> CliResult<DataKind> {
     Ok(kind)
 }
 
-/// Groups of options for some kinds of data only. An option names its group at its declaration; all options of some structs are in one
-/// group. (The settings of algorithms are for the data of their algorithms.)
-const GROUPS: &[(&str, &[DataKind])] = &[
-    ("EpriOptions", &[Sweep]),
-    ("ListArguments", &[Events]),
-    ("CtArguments", &[Projections, Events]),
-    ("UptakeOptions", &[Projections, Events]),
-    ("for_scans", &[Projections]),
-    ("for_lists", &[Events]),
-    ("for_pairs", &[Pairs]),
-    ("for_lines", &[Projections, Events]),
-    ("for_counts", &[Projections, Events, Pairs]),
-    (STEPS, &[Projections, Events, Pairs, Sweep]),
-    ("for_growing", &[Events, Sweep]),
-];
-
-/// Options of algorithms that iterate.
-const STEPS: &str = "steps";
-
-/// Options of total variation.
-const VARIATION: &str = "variation";
-
-/// Options without an effect on commands that write no image.
-pub(in crate::cli) const RECONSTRUCT_ONLY: &[&str] = &["reconstruct_only", "EpriOptions", "UptakeOptions"];
-
-/// Groups of the options of `reconstruct`, by which they are limited.
-pub(in crate::cli) fn groups() -> impl Iterator<Item = &'static str> {
-    GROUPS.iter().map(|(group, _)| *group).chain([VARIATION]).chain(RECONSTRUCT_ONLY.iter().copied())
-}
-
 impl ReconstructOptions {
     /// Refuses options and algorithms that do not go with the data.
     ///
@@ -95,7 +63,9 @@ impl ReconstructOptions {
         }
         let algorithm = algorithm_for(data, self.algorithm)?;
         check_settings(&self.given, algorithm)?;
-        if let Some(option) = self.given.first_in([STEPS, VARIATION]).filter(|_| data == Sweep && !algorithm.is_least_squares()) {
+        if let Some(option) =
+            self.given.first_in([STEPS, VARIATION]).filter(|_| data == DataKind::Sweep && !algorithm.is_least_squares())
+        {
             return Err(CliError::arguments(format!("{option}: {} iterate with --algorithm tv only", data.plural())));
         }
         if !algorithm.entry().has_subsets && self.subsets.is_some_and(|n| n > 1) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Id};
 
-use crate::cli::reconstruct::data::groups;
+use crate::cli::shared::option_groups::groups;
 
 /// Identifiers of the options that were set on the command line. As a flattened part of a command's options it collects all of
 /// them.

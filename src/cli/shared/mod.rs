@@ -9,6 +9,7 @@ pub mod image_options;
 pub mod known;
 pub mod list_options;
 pub mod notices;
+pub mod option_groups;
 pub mod options;
 pub mod outputs;
 pub mod oxygen;
