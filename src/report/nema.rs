@@ -16,8 +16,33 @@ use crate::data::{RecoveryQuantity, Roi, RoiRole, Unit};
 use crate::io::measurements::Measurement;
 use crate::measure::nema::{JudgedRecovery, NemaAnalysis, SphereFigures};
 
-const COLUMNS: [&str; 7] =
-    ["diameter, mm", "mean", "background", "contrast, %", "variability, %", "voxel SD, %", "contrast / noise"];
+/// Quantity of a sphere.
+struct Quantity {
+    /// Title of its column.
+    title: &'static str,
+    /// Name as a measured number; empty for the diameter, which is part of the sphere's name.
+    key: &'static str,
+    /// True if it is in the unit of the image.
+    has_unit: bool,
+    value: fn(&SphereFigures) -> Option<f64>,
+    text: fn(f64) -> String,
+}
+
+const QUANTITIES: [Quantity; 7] = [
+    Quantity { title: "diameter, mm", key: "", has_unit: false, value: |s| Some(s.diameter_mm), text: |mm| mm.to_string() },
+    Quantity { title: "mean", key: "mean", has_unit: true, value: |s| Some(s.mean), text: digits },
+    Quantity { title: "background", key: "background_mean", has_unit: true, value: |s| Some(s.background_mean), text: digits },
+    Quantity { title: "contrast, %", key: "contrast_recovery", has_unit: false, value: |s| s.contrast, text: part },
+    Quantity { title: "variability, %", key: "background_variability", has_unit: false, value: |s| s.variability, text: part },
+    Quantity { title: "voxel SD, %", key: "background_voxel_nsr", has_unit: false, value: |s| s.voxel_noise, text: part },
+    Quantity {
+        title: "contrast / noise",
+        key: "contrast_to_noise",
+        has_unit: false,
+        value: |s| s.contrast_to_noise,
+        text: |ratio| format!("{ratio:.2}"),
+    },
+];
 const DEFINITIONS: [&str; 6] = [
     "Contrast of hot spheres (mean / background − 1) / (ratio − 1), of cold ones 1 − mean / background; circles of the inner diameter.",
     "Background: mean of 60 circles of the sphere's size, twelve in each of the slices at 0, ±10 and ±20 mm.",
@@ -33,16 +58,12 @@ const POINTS_PER_MM: f64 = 0.95;
 /// Title of the document.
 const NAME: &str = "NEMA NU 2 image quality";
 
+fn part(value: f64) -> String {
+    percent(Some(value))
+}
+
 fn cells(sphere: &SphereFigures) -> [String; 7] {
-    [
-        sphere.diameter_mm.to_string(),
-        digits(sphere.mean),
-        digits(sphere.background_mean),
-        percent(sphere.contrast),
-        percent(sphere.variability),
-        percent(sphere.voxel_noise),
-        sphere.contrast_to_noise.map_or_else(|| "–".into(), |value| format!("{value:.2}")),
-    ]
+    QUANTITIES.map(|quantity| (quantity.value)(sphere).map_or_else(|| "–".into(), quantity.text))
 }
 
 fn kind(sphere: &SphereFigures) -> &'static str {
@@ -54,6 +75,10 @@ fn ratio_text(analysis: &NemaAnalysis) -> String {
         Some(ratio) => format!("activity of hot spheres : background {ratio} : 1"),
         None => "activity of hot spheres : background not given, so that they have no contrast recovery".into(),
     }
+}
+
+fn lung_text(analysis: &NemaAnalysis) -> String {
+    format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual))
 }
 
 fn placement_text(analysis: &NemaAnalysis) -> String {
@@ -84,10 +109,10 @@ pub fn nema_table(title: &str, analysis: &NemaAnalysis) -> TextTable {
     TextTable {
         title: format!("NEMA NU 2 image quality: {title}"),
         words: vec!["sphere".into()],
-        groups: vec![(String::new(), COLUMNS.map(String::from).to_vec())],
+        groups: vec![(String::new(), QUANTITIES.map(|quantity| quantity.title.into()).to_vec())],
         rows: rows.collect(),
         remarks: vec![
-            format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual)),
+            lung_text(analysis),
             format!("Found: {}.", placement_text(analysis)),
             circles_text(analysis),
             format!("Given: {}.", ratio_text(analysis)),
@@ -107,7 +132,7 @@ pub fn nema_contrasts(images: &[(String, NemaAnalysis)]) -> TextTable {
         words: vec!["sphere".into()],
         groups: vec![(
             String::new(),
-            [vec!["diameter, mm".into()], images.iter().map(|(title, _)| title.clone()).collect()].concat(),
+            [vec![QUANTITIES[0].title.into()], images.iter().map(|(title, _)| title.clone()).collect()].concat(),
         )],
         rows: first.spheres.iter().enumerate().map(|(index, sphere)| row(index, sphere)).collect(),
         remarks: vec![
@@ -121,16 +146,10 @@ pub fn nema_contrasts(images: &[(String, NemaAnalysis)]) -> TextTable {
 pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) -> Vec<Measurement> {
     let row = |roi: &str, quantity: &str, value: f64, unit: &str| measurement(iteration, roi, quantity, value, unit);
     let of_sphere = |sphere: &SphereFigures| {
-        let figures = [
-            ("mean", Some(sphere.mean), unit.label()),
-            ("background_mean", Some(sphere.background_mean), unit.label()),
-            ("contrast_recovery", sphere.contrast, ""),
-            ("background_variability", sphere.variability, ""),
-            ("background_voxel_nsr", sphere.voxel_noise, ""),
-            ("contrast_to_noise", sphere.contrast_to_noise, ""),
-        ];
         let name = format!("{} sphere {} mm", kind(sphere), sphere.diameter_mm);
-        figures.into_iter().filter_map(move |(quantity, value, unit)| Some(row(&name, quantity, value?, unit)))
+        let measured = QUANTITIES.into_iter().filter(|quantity| !quantity.key.is_empty());
+        let values = measured.filter_map(|quantity| Some((quantity.key, (quantity.value)(sphere)?, quantity.has_unit)));
+        values.map(|(key, value, has_unit)| row(&name, key, value, if has_unit { unit.label() } else { "" })).collect::<Vec<_>>()
     };
     let lung =
         analysis.lung.iter().map(|slice| row(&format!("lung, z = {:.2} mm", slice.z_mm), "lung_residual", slice.residual, ""));
@@ -178,8 +197,7 @@ fn first_page(report: &ImageReport<NemaAnalysis>, num_pages: usize) -> Result<Pa
     if let Some(text) = analysis.doubtful_ratio() {
         page.small([MARGIN, lines + 56.0], Anchor::Start, &format!("Warning: {text}"));
     }
-    let residual = format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual));
-    page.text([MARGIN, lines + 44.0], 10.0, Anchor::Start, &residual);
+    page.text([MARGIN, lines + 44.0], 10.0, Anchor::Start, &lung_text(analysis));
     let top = lines + 68.0;
     page.heading(top, &format!("Slice {} (z = {} mm)", analysis.slice, tenths(slice_z_mm(report))));
     slice(&mut page, [MARGIN, top + 12.0], report)?;
@@ -189,10 +207,10 @@ fn first_page(report: &ImageReport<NemaAnalysis>, num_pages: usize) -> Result<Pa
 }
 
 fn sphere_table(page: &mut Page, top: f64, report: &ImageReport<NemaAnalysis>) -> f64 {
-    let step = (PAGE[0] - MARGIN - MARGIN - 40.0) / COLUMNS.len() as f64;
+    let step = (PAGE[0] - MARGIN - MARGIN - 40.0) / QUANTITIES.len() as f64;
     let columns = std::array::from_fn(|index| MARGIN + 40.0 + step * (index + 1) as f64);
     let rows = report.analysis.spheres.iter().map(|sphere| (kind(sphere).to_owned(), cells(sphere)));
-    table(page, top, columns, COLUMNS, rows)
+    table(page, top, columns, QUANTITIES.map(|quantity| quantity.title), rows)
 }
 
 fn slice_z_mm(report: &ImageReport<NemaAnalysis>) -> f64 {

@@ -1,0 +1,13 @@
+//! Pictures of values.
+
+/// Returns the colour of each value; `colour` is that of a place in the window, 0 at its lower and 1 at its upper end. Values
+/// outside have the colour of the nearer end.
+pub fn pixels<C>(values: impl IntoIterator<Item = f64>, [low, high]: [f64; 2], colour: impl Fn(f64) -> C) -> Vec<C> {
+    values.into_iter().map(|value| colour(((value - low) / (high - low)).clamp(0.0, 1.0))).collect()
+}
+
+/// Returns greys from 0 (white) to the largest value (black).
+pub(super) fn inverted_greys(values: &[f32], largest: f32) -> Vec<u8> {
+    let grey = |part: f64| 255 - (255.0 * part as f32).round() as u8;
+    pixels(values.iter().map(|value| f64::from(*value)), [0.0, f64::from(largest)], grey)
+}
