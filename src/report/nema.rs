@@ -315,3 +315,25 @@ fn lung(page: &mut Page, top: f64, analysis: &NemaAnalysis) -> f64 {
     let curve = Plot::linear(["Lung residual", "z, mm", "%"], Vec::new(), lines);
     plot(page, [top, PAGE[1] - MARGIN], curve)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quantities_of_a_sphere_have_their_digits() {
+        let sphere = SphereFigures {
+            diameter_mm: 10.0,
+            is_hot: true,
+            mean: 2.0,
+            background_mean: 0.75,
+            contrast: Some(0.5),
+            variability: Some(0.0512),
+            voxel_noise: None,
+            contrast_to_noise: Some(12.345),
+        };
+        assert_eq!(cells(&sphere), ["10", "2.0000", "0.75000", "50.0", "5.1", "–", "12.35"]);
+        let contrast = SphereFigures { contrast_to_noise: None, ..sphere };
+        assert_eq!(cells(&contrast)[6], "–");
+    }
+}
