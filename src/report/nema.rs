@@ -16,32 +16,18 @@ use crate::data::{RecoveryQuantity, Roi, RoiRole, Unit};
 use crate::io::measurements::Measurement;
 use crate::measure::nema::{JudgedRecovery, NemaAnalysis, SphereFigures};
 
-/// Quantity of a sphere.
-struct Quantity {
-    /// Title of its column.
-    title: &'static str,
-    /// Name as a measured number; empty for the diameter, which is part of the sphere's name.
-    key: &'static str,
-    /// True if it is in the unit of the image.
-    has_unit: bool,
-    value: fn(&SphereFigures) -> Option<f64>,
-    text: fn(f64) -> String,
-}
+/// Quantity of a sphere: title of its column; name as a measured number, none of the diameter; value; text; true if it is in the
+/// unit of the image.
+type Quantity = (&'static str, &'static str, fn(&SphereFigures) -> Option<f64>, fn(f64) -> String, bool);
 
 const QUANTITIES: [Quantity; 7] = [
-    Quantity { title: "diameter, mm", key: "", has_unit: false, value: |s| Some(s.diameter_mm), text: |mm| mm.to_string() },
-    Quantity { title: "mean", key: "mean", has_unit: true, value: |s| Some(s.mean), text: digits },
-    Quantity { title: "background", key: "background_mean", has_unit: true, value: |s| Some(s.background_mean), text: digits },
-    Quantity { title: "contrast, %", key: "contrast_recovery", has_unit: false, value: |s| s.contrast, text: part },
-    Quantity { title: "variability, %", key: "background_variability", has_unit: false, value: |s| s.variability, text: part },
-    Quantity { title: "voxel SD, %", key: "background_voxel_nsr", has_unit: false, value: |s| s.voxel_noise, text: part },
-    Quantity {
-        title: "contrast / noise",
-        key: "contrast_to_noise",
-        has_unit: false,
-        value: |s| s.contrast_to_noise,
-        text: |ratio| format!("{ratio:.2}"),
-    },
+    ("diameter, mm", "", |sphere| Some(sphere.diameter_mm), |mm| mm.to_string(), false),
+    ("mean", "mean", |sphere| Some(sphere.mean), digits, true),
+    ("background", "background_mean", |sphere| Some(sphere.background_mean), digits, true),
+    ("contrast, %", "contrast_recovery", |sphere| sphere.contrast, |part| percent(Some(part)), false),
+    ("variability, %", "background_variability", |sphere| sphere.variability, |part| percent(Some(part)), false),
+    ("voxel SD, %", "background_voxel_nsr", |sphere| sphere.voxel_noise, |part| percent(Some(part)), false),
+    ("contrast / noise", "contrast_to_noise", |sphere| sphere.contrast_to_noise, |ratio| format!("{ratio:.2}"), false),
 ];
 const DEFINITIONS: [&str; 6] = [
     "Contrast of hot spheres (mean / background − 1) / (ratio − 1), of cold ones 1 − mean / background; circles of the inner diameter.",
@@ -58,12 +44,8 @@ const POINTS_PER_MM: f64 = 0.95;
 /// Title of the document.
 const NAME: &str = "NEMA NU 2 image quality";
 
-fn part(value: f64) -> String {
-    percent(Some(value))
-}
-
 fn cells(sphere: &SphereFigures) -> [String; 7] {
-    QUANTITIES.map(|quantity| (quantity.value)(sphere).map_or_else(|| "–".into(), quantity.text))
+    QUANTITIES.map(|(_, _, value, text, _)| value(sphere).map_or_else(|| "–".into(), text))
 }
 
 fn kind(sphere: &SphereFigures) -> &'static str {
@@ -109,7 +91,7 @@ pub fn nema_table(title: &str, analysis: &NemaAnalysis) -> TextTable {
     TextTable {
         title: format!("NEMA NU 2 image quality: {title}"),
         words: vec!["sphere".into()],
-        groups: vec![(String::new(), QUANTITIES.map(|quantity| quantity.title.into()).to_vec())],
+        groups: vec![(String::new(), QUANTITIES.map(|quantity| quantity.0.into()).to_vec())],
         rows: rows.collect(),
         remarks: vec![
             lung_text(analysis),
@@ -132,7 +114,7 @@ pub fn nema_contrasts(images: &[(String, NemaAnalysis)]) -> TextTable {
         words: vec!["sphere".into()],
         groups: vec![(
             String::new(),
-            [vec![QUANTITIES[0].title.into()], images.iter().map(|(title, _)| title.clone()).collect()].concat(),
+            [vec![QUANTITIES[0].0.into()], images.iter().map(|(title, _)| title.clone()).collect()].concat(),
         )],
         rows: first.spheres.iter().enumerate().map(|(index, sphere)| row(index, sphere)).collect(),
         remarks: vec![
@@ -147,9 +129,9 @@ pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) 
     let row = |roi: &str, quantity: &str, value: f64, unit: &str| measurement(iteration, roi, quantity, value, unit);
     let of_sphere = |sphere: &SphereFigures| {
         let name = format!("{} sphere {} mm", kind(sphere), sphere.diameter_mm);
-        let measured = QUANTITIES.into_iter().filter(|quantity| !quantity.key.is_empty());
-        let values = measured.filter_map(|quantity| Some((quantity.key, (quantity.value)(sphere)?, quantity.has_unit)));
-        values.map(|(key, value, has_unit)| row(&name, key, value, if has_unit { unit.label() } else { "" })).collect::<Vec<_>>()
+        let measured = QUANTITIES.into_iter().filter(|(_, key, ..)| !key.is_empty());
+        let known = measured.filter_map(|(_, key, value, _, has_unit)| Some((key, value(sphere)?, has_unit)));
+        known.map(|(key, value, has_unit)| row(&name, key, value, if has_unit { unit.label() } else { "" })).collect::<Vec<_>>()
     };
     let lung =
         analysis.lung.iter().map(|slice| row(&format!("lung, z = {:.2} mm", slice.z_mm), "lung_residual", slice.residual, ""));
@@ -210,7 +192,7 @@ fn sphere_table(page: &mut Page, top: f64, report: &ImageReport<NemaAnalysis>) -
     let step = (PAGE[0] - MARGIN - MARGIN - 40.0) / QUANTITIES.len() as f64;
     let columns = std::array::from_fn(|index| MARGIN + 40.0 + step * (index + 1) as f64);
     let rows = report.analysis.spheres.iter().map(|sphere| (kind(sphere).to_owned(), cells(sphere)));
-    table(page, top, columns, QUANTITIES.map(|quantity| quantity.title), rows)
+    table(page, top, columns, QUANTITIES.map(|quantity| quantity.0), rows)
 }
 
 fn slice_z_mm(report: &ImageReport<NemaAnalysis>) -> f64 {

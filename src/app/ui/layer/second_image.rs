@@ -58,7 +58,6 @@ pub struct Display {
     pub order: LayerOrder,
     /// Opacity of the upper image, 0 … 1.
     pub opacity: f32,
-    /// Palette and window.
     pub colouring: ColourScale,
 }
 

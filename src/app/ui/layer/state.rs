@@ -24,16 +24,8 @@ type Read = Result<(ImageSeries, CompactVolume, Vec<Notice>), LoadFailure>;
 /// Run, number of steps, and width of the filter in mm as bits.
 type DeviationKey = (RunId, usize, Option<u64>);
 
-/// Input of the numbers of the regions in the second image.
-#[derive(Clone, PartialEq)]
-struct NumbersKey {
-    generation: u64,
-    registration: Registration,
-    rois: Vec<Roi>,
-    /// Grid and position of the displayed image.
-    grid: Grid,
-    placement: Option<Placement>,
-}
+/// Number of the second image and its registration; regions; grid and position of the displayed image.
+type NumbersKey = (u64, Registration, Vec<Roi>, Grid, Option<Placement>);
 
 /// Second image that is being read.
 struct Loading {
@@ -229,14 +221,13 @@ impl LayerState {
             self.numbers = None;
             return;
         };
-        let (generation, registration, placement) = (self.generation, image.registration, placement.copied());
-        let key = NumbersKey { generation, registration, rois: rois.iter().cloned().collect(), grid: grid.clone(), placement };
-        let (of, on, masked) = (image.clone(), grid.clone(), rois.clone());
-        let compute = move || masked.masks(&on).iter().map(|mask| of.mean_and_sd(&on, placement.as_ref(), mask)).collect();
+        let key = (self.generation, image.registration, rois.iter().cloned().collect(), grid.clone(), placement.copied());
+        let (of, rois, (.., on, at)) = (image.clone(), rois.clone(), key.clone());
+        let compute = move || rois.masks(&on).iter().map(|mask| of.mean_and_sd(&on, at.as_ref(), mask)).collect();
         self.measured.update("second image", key.clone(), patience, wake, compute);
         let means = self.measured.newest().filter(|(of, _)| **of == key).map_or_else(Vec::new, |(_, means)| means.clone());
-        self.numbers =
-            Some(SecondNumbers { name: image.series.modality.name().to_owned(), unit: image.volume.unit.label(), means });
+        let (name, unit) = (image.series.modality.name().to_owned(), image.volume.unit.label());
+        self.numbers = Some(SecondNumbers { name, unit, means });
     }
 
     /// Returns the name of the file that is being read.

@@ -48,7 +48,6 @@ pub enum OpenData {
     Images(Box<OpenImages>),
 }
 
-/// Open sinograms.
 pub struct OpenCounts {
     pub counts: Counts,
     pub total: f64,

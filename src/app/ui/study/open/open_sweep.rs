@@ -18,7 +18,6 @@ const DEFAULT_PACE: f64 = 20.0;
 /// Maximum size of the picture: samples, projections.
 const MAX_PICTURE: [usize; 2] = [1024, 1024];
 
-/// Open EPRI acquisition.
 pub struct OpenSweep {
     /// Acquisition of the file.
     whole: Acquisition,
