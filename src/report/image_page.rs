@@ -2,6 +2,7 @@
 
 use super::drawing::{Anchor, Colour};
 use super::page::{MARGIN, PAGE, Page, Part, PdfError, Picture};
+use super::pixels::inverted_greys;
 use super::plot::{PLOT_SIZE, Plot};
 use crate::data::{Roi, RoiRole, RoiShape, Volume};
 use crate::io::measurements::Measurement;
@@ -76,7 +77,8 @@ impl SliceDrawing {
         let point = |[at_x, at_y]: [f64; 2]| {
             [left + (at_x - x + 0.5 * shown_mm[0]) * scale, top + (at_y - y + 0.5 * shown_mm[1]) * scale]
         };
-        let largest = self.values(volume).iter().copied().filter(|value| value.is_finite()).fold(f32::MIN_POSITIVE, f32::max);
+        let values = self.values(volume)?;
+        let largest = values.iter().copied().filter(|value| value.is_finite()).fold(f32::MIN_POSITIVE, f32::max);
         let corner = point([grid.extent_mm(0)[0], grid.extent_mm(1)[0]]);
         let size = [0, 1].map(|axis| grid.size[axis] as f64 * grid.voxel_mm[axis] * scale);
         page.parts.push(Part::Picture(Picture {
@@ -84,7 +86,7 @@ impl SliceDrawing {
             size,
             shown: Some([[left, top], shown_mm.map(|mm| mm * scale)]),
             pixels: [grid.size[0], grid.size[1]],
-            greys: self.greys(volume, largest)?,
+            greys: inverted_greys(values, largest),
         }));
         for roi in rois {
             circle(page, point([roi.centre_mm[0], roi.centre_mm[1]]), roi, scale);
@@ -92,17 +94,9 @@ impl SliceDrawing {
         Ok(largest)
     }
 
-    fn values<'a>(&self, volume: &'a Volume) -> &'a [f32] {
-        let in_slice = volume.grid.size[0] * volume.grid.size[1];
-        volume.as_slice().get(self.slice * in_slice..).map_or(&[], |rest| &rest[..in_slice.min(rest.len())])
-    }
-
-    fn greys(&self, volume: &Volume, largest: f32) -> Result<Vec<u8>, PdfError> {
-        let values = self.values(volume);
-        if values.len() != volume.grid.size[0] * volume.grid.size[1] {
-            return Err(PdfError::Document("the slice does not lie in the image".into()));
-        }
-        Ok(values.iter().map(|value| 255 - (255.0 * (value / largest).clamp(0.0, 1.0)).round() as u8).collect())
+    fn values<'a>(&self, volume: &'a Volume) -> Result<&'a [f32], PdfError> {
+        let mut slices = volume.as_slice().chunks_exact(volume.grid.size[0] * volume.grid.size[1]);
+        slices.nth(self.slice).ok_or_else(|| PdfError::Document("the slice does not lie in the image".into()))
     }
 }
 

@@ -6,6 +6,7 @@ use super::drawing::{Anchor, Element, Text};
 use super::image_page::{ImageReport, definitions, digits, framed, image_facts, measurement, tenths};
 use super::page::{MARGIN, PAGE, Page, Part, PdfError, Picture};
 use super::pdf::pdf;
+use super::pixels::inverted_greys;
 use super::text_table::TextTable;
 use crate::data::Volume;
 use crate::io::dicom::Segment;
@@ -392,7 +393,7 @@ fn projection(page: &mut Page, top: f64, volume: &Volume, table: &LesionTable) -
     // Most of a projection is dark tissue: black is the largest lesion, or that of the image without lesions.
     let black =
         table.total.max.map_or_else(|| largest.iter().copied().fold(0.0, f32::max), |max| max as f32).max(f32::MIN_POSITIVE);
-    let greys = largest.iter().map(|value| 255 - (255.0 * (value / black).clamp(0.0, 1.0)).round() as u8).collect();
+    let greys = inverted_greys(&largest, black);
     let size_mm = [0, 2].map(|axis| grid.size[axis] as f64 * grid.voxel_mm[axis]);
     let scale = (PROJECTION[0] / size_mm[0]).min(PROJECTION[1] / size_mm[1]);
     let [width, height] = size_mm.map(|mm| mm * scale);

@@ -1,6 +1,6 @@
 //! Results as documents: columns of text, tables of published and measured numbers, line plots as SVG, and reports as PDF.
 //!
-//! Columns, tables and plots are independent of their content: papers, benchmarks, the command line and the window use them. A
+//! Columns, tables, plots and pixels are independent of their content: papers, benchmarks, the command line and the window use them. A
 //! report ([`nema_pdf`], [`lesion_pdf`]) has plain data as input.
 
 use tomoscope_base::{coded, data, text};
@@ -28,6 +28,7 @@ mod pdf {
         Err(PdfError::NotBuilt)
     }
 }
+mod pixels;
 mod plot;
 mod recovery;
 mod tables;
@@ -41,6 +42,7 @@ pub use lines::{ALL_FITTED, LinesShown};
 pub use nema::{nema_contrasts, nema_measurements, nema_pdf, nema_table};
 pub use nema_nu4::{nema_nu4_measurements, nema_nu4_pdf, nema_nu4_table};
 pub use page::PdfError;
+pub use pixels::pixels;
 pub use plot::{Axes, Plot, Series};
 pub use recovery::{RecoveryRun, RecoverySearch, recovery_table, verdict_text};
 pub use tables::Tables;

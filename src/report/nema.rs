@@ -16,8 +16,19 @@ use crate::data::{RecoveryQuantity, Roi, RoiRole, Unit};
 use crate::io::measurements::Measurement;
 use crate::measure::nema::{JudgedRecovery, NemaAnalysis, SphereFigures};
 
-const COLUMNS: [&str; 7] =
-    ["diameter, mm", "mean", "background", "contrast, %", "variability, %", "voxel SD, %", "contrast / noise"];
+/// Quantity of a sphere: title of its column; name as a measured number, none of the diameter; value; text; true if it is in the
+/// unit of the image.
+type Quantity = (&'static str, &'static str, fn(&SphereFigures) -> Option<f64>, fn(f64) -> String, bool);
+
+const QUANTITIES: [Quantity; 7] = [
+    ("diameter, mm", "", |sphere| Some(sphere.diameter_mm), |mm| mm.to_string(), false),
+    ("mean", "mean", |sphere| Some(sphere.mean), digits, true),
+    ("background", "background_mean", |sphere| Some(sphere.background_mean), digits, true),
+    ("contrast, %", "contrast_recovery", |sphere| sphere.contrast, |part| percent(Some(part)), false),
+    ("variability, %", "background_variability", |sphere| sphere.variability, |part| percent(Some(part)), false),
+    ("voxel SD, %", "background_voxel_nsr", |sphere| sphere.voxel_noise, |part| percent(Some(part)), false),
+    ("contrast / noise", "contrast_to_noise", |sphere| sphere.contrast_to_noise, |ratio| format!("{ratio:.2}"), false),
+];
 const DEFINITIONS: [&str; 6] = [
     "Contrast of hot spheres (mean / background − 1) / (ratio − 1), of cold ones 1 − mean / background; circles of the inner diameter.",
     "Background: mean of 60 circles of the sphere's size, twelve in each of the slices at 0, ±10 and ±20 mm.",
@@ -34,15 +45,7 @@ const POINTS_PER_MM: f64 = 0.95;
 const NAME: &str = "NEMA NU 2 image quality";
 
 fn cells(sphere: &SphereFigures) -> [String; 7] {
-    [
-        sphere.diameter_mm.to_string(),
-        digits(sphere.mean),
-        digits(sphere.background_mean),
-        percent(sphere.contrast),
-        percent(sphere.variability),
-        percent(sphere.voxel_noise),
-        sphere.contrast_to_noise.map_or_else(|| "–".into(), |value| format!("{value:.2}")),
-    ]
+    QUANTITIES.map(|(_, _, value, text, _)| value(sphere).map_or_else(|| "–".into(), text))
 }
 
 fn kind(sphere: &SphereFigures) -> &'static str {
@@ -54,6 +57,10 @@ fn ratio_text(analysis: &NemaAnalysis) -> String {
         Some(ratio) => format!("activity of hot spheres : background {ratio} : 1"),
         None => "activity of hot spheres : background not given, so that they have no contrast recovery".into(),
     }
+}
+
+fn lung_text(analysis: &NemaAnalysis) -> String {
+    format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual))
 }
 
 fn placement_text(analysis: &NemaAnalysis) -> String {
@@ -84,10 +91,10 @@ pub fn nema_table(title: &str, analysis: &NemaAnalysis) -> TextTable {
     TextTable {
         title: format!("NEMA NU 2 image quality: {title}"),
         words: vec!["sphere".into()],
-        groups: vec![(String::new(), COLUMNS.map(String::from).to_vec())],
+        groups: vec![(String::new(), QUANTITIES.map(|quantity| quantity.0.into()).to_vec())],
         rows: rows.collect(),
         remarks: vec![
-            format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual)),
+            lung_text(analysis),
             format!("Found: {}.", placement_text(analysis)),
             circles_text(analysis),
             format!("Given: {}.", ratio_text(analysis)),
@@ -107,7 +114,7 @@ pub fn nema_contrasts(images: &[(String, NemaAnalysis)]) -> TextTable {
         words: vec!["sphere".into()],
         groups: vec![(
             String::new(),
-            [vec!["diameter, mm".into()], images.iter().map(|(title, _)| title.clone()).collect()].concat(),
+            [vec![QUANTITIES[0].0.into()], images.iter().map(|(title, _)| title.clone()).collect()].concat(),
         )],
         rows: first.spheres.iter().enumerate().map(|(index, sphere)| row(index, sphere)).collect(),
         remarks: vec![
@@ -121,16 +128,10 @@ pub fn nema_contrasts(images: &[(String, NemaAnalysis)]) -> TextTable {
 pub fn nema_measurements(analysis: &NemaAnalysis, unit: Unit, iteration: usize) -> Vec<Measurement> {
     let row = |roi: &str, quantity: &str, value: f64, unit: &str| measurement(iteration, roi, quantity, value, unit);
     let of_sphere = |sphere: &SphereFigures| {
-        let figures = [
-            ("mean", Some(sphere.mean), unit.label()),
-            ("background_mean", Some(sphere.background_mean), unit.label()),
-            ("contrast_recovery", sphere.contrast, ""),
-            ("background_variability", sphere.variability, ""),
-            ("background_voxel_nsr", sphere.voxel_noise, ""),
-            ("contrast_to_noise", sphere.contrast_to_noise, ""),
-        ];
         let name = format!("{} sphere {} mm", kind(sphere), sphere.diameter_mm);
-        figures.into_iter().filter_map(move |(quantity, value, unit)| Some(row(&name, quantity, value?, unit)))
+        let measured = QUANTITIES.into_iter().filter(|(_, key, ..)| !key.is_empty());
+        let known = measured.filter_map(|(_, key, value, _, has_unit)| Some((key, value(sphere)?, has_unit)));
+        known.map(|(key, value, has_unit)| row(&name, key, value, if has_unit { unit.label() } else { "" })).collect::<Vec<_>>()
     };
     let lung =
         analysis.lung.iter().map(|slice| row(&format!("lung, z = {:.2} mm", slice.z_mm), "lung_residual", slice.residual, ""));
@@ -178,8 +179,7 @@ fn first_page(report: &ImageReport<NemaAnalysis>, num_pages: usize) -> Result<Pa
     if let Some(text) = analysis.doubtful_ratio() {
         page.small([MARGIN, lines + 56.0], Anchor::Start, &format!("Warning: {text}"));
     }
-    let residual = format!("Lung residual, mean of {} slices: {} %", analysis.lung.len(), percent(analysis.mean_lung_residual));
-    page.text([MARGIN, lines + 44.0], 10.0, Anchor::Start, &residual);
+    page.text([MARGIN, lines + 44.0], 10.0, Anchor::Start, &lung_text(analysis));
     let top = lines + 68.0;
     page.heading(top, &format!("Slice {} (z = {} mm)", analysis.slice, tenths(slice_z_mm(report))));
     slice(&mut page, [MARGIN, top + 12.0], report)?;
@@ -189,10 +189,10 @@ fn first_page(report: &ImageReport<NemaAnalysis>, num_pages: usize) -> Result<Pa
 }
 
 fn sphere_table(page: &mut Page, top: f64, report: &ImageReport<NemaAnalysis>) -> f64 {
-    let step = (PAGE[0] - MARGIN - MARGIN - 40.0) / COLUMNS.len() as f64;
+    let step = (PAGE[0] - MARGIN - MARGIN - 40.0) / QUANTITIES.len() as f64;
     let columns = std::array::from_fn(|index| MARGIN + 40.0 + step * (index + 1) as f64);
     let rows = report.analysis.spheres.iter().map(|sphere| (kind(sphere).to_owned(), cells(sphere)));
-    table(page, top, columns, COLUMNS, rows)
+    table(page, top, columns, QUANTITIES.map(|quantity| quantity.0), rows)
 }
 
 fn slice_z_mm(report: &ImageReport<NemaAnalysis>) -> f64 {
@@ -296,4 +296,26 @@ fn lung(page: &mut Page, top: f64, analysis: &NemaAnalysis) -> f64 {
     let lines = vec![Series::measured("lung residual", 6, points)];
     let curve = Plot::linear(["Lung residual", "z, mm", "%"], Vec::new(), lines);
     plot(page, [top, PAGE[1] - MARGIN], curve)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quantities_of_a_sphere_have_their_digits() {
+        let sphere = SphereFigures {
+            diameter_mm: 10.0,
+            is_hot: true,
+            mean: 2.0,
+            background_mean: 0.75,
+            contrast: Some(0.5),
+            variability: Some(0.0512),
+            voxel_noise: None,
+            contrast_to_noise: Some(12.345),
+        };
+        assert_eq!(cells(&sphere), ["10", "2.0000", "0.75000", "50.0", "5.1", "–", "12.35"]);
+        let contrast = SphereFigures { contrast_to_noise: None, ..sphere };
+        assert_eq!(cells(&contrast)[6], "–");
+    }
 }

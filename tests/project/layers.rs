@@ -7,11 +7,10 @@ use super::code::tokens;
 use super::{files_below, in_repository};
 
 /// Libraries that only these modules may use.
-const HOMES: [(&str, &[&str]); 11] = [
+const HOMES: [(&str, &[&str]); 10] = [
     ("cudarc", &["cuda"]),
     ("dicom_ul", &["pacs"]),
     ("egui", &["ui"]),
-    ("egui_extras", &["ui"]),
     ("egui_plot", &["ui"]),
     ("eframe", &["ui"]),
     ("mpi", &["mpi"]),

@@ -163,10 +163,9 @@ fn a_second_image_has_numbers_beside_those_of_the_first() {
     click(&mut harness, "Add sphere");
     harness.run_steps(4);
     add_second(&mut harness, &series("ct"));
-    harness.run_steps(4);
-    let found = label_of(&harness, "CT of ROI 1").or_else(|| label_of(&harness, "CT of"));
-    let text = found.expect("no number of the second image");
-    assert!(text.contains('±'), "{text}");
+    let number = |harness: &Harness<'_, App>| label_of(harness, "CT of").filter(|text| text.contains('±'));
+    wait_to_see(&mut harness, "the number of the second image", |harness| number(harness).is_some());
+    let text = number(&harness).unwrap();
     // A shift changes the number, and undo brings it back.
     let field = harness.get_by_label("Shift z, mm");
     field.scroll_to_me();
@@ -175,11 +174,9 @@ fn a_second_image_has_numbers_beside_those_of_the_first() {
     harness.run_steps(2);
     harness.event(Event::Text("3.3".into()));
     harness.key_press(Key::Enter);
-    harness.run_steps(4);
-    let shifted = label_of(&harness, "CT of").unwrap();
-    assert_ne!(shifted, text);
+    wait_to_see(&mut harness, "another number", |harness| number(harness).is_some_and(|shifted| shifted != text));
     click(&mut harness, "Undo shift");
-    assert_eq!(label_of(&harness, "CT of").unwrap(), text);
+    wait_to_see(&mut harness, "the number of before", |harness| number(harness).as_ref() == Some(&text));
     // Another study has no second image.
     let small = tomoscope::ui::BUILT_IN[tomoscope::ui::BUILT_IN.len() - 1].title;
     choose_built_in(&mut harness, small);

@@ -32,6 +32,20 @@ fn a_session_of_an_earlier_version_is_taken_up() {
     }
 }
 
+#[test]
+fn the_files_of_a_study_are_saved_as_before() {
+    let study = |text: &str| text.split("[numbers]").next().unwrap().to_owned();
+    for name in ["counts", "list", "pairs", "sweep"] {
+        let path = tomoscope_support::in_repository("tests/data/0.1.0").join(name).with_extension("session");
+        let text = std::fs::read_to_string(path).unwrap();
+        let session = SavedSession::parse(&text).unwrap();
+        session.study.source().unwrap();
+        assert_eq!(study(&session.text().unwrap()), study(&text));
+    }
+    let error = SavedSession::parse(&SESSION.replace("multiplicative =", "mulitplicative =")).unwrap_err();
+    assert!(error.contains("unknown key of its files"), "{error}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -42,10 +42,11 @@ pub use algorithms::registry::{
     ALGORITHMS, AlgorithmChoice, AlgorithmEntry, BASELINE, BLOCK, CUTOFF, FILTER, FbpMethod, INTERPOLATION, Method, ORDER,
     SUBSET_ORDER, filter_parameters, filter_settings,
 };
-pub use algorithms::setting::{Choice, Kind, NO, Setting, SettingProblem, YES};
+pub use algorithms::setting::{Choice, Kind, Setting, SettingProblem};
 pub use algorithms::total_variation::*;
 pub use algorithms::traits::{DataKind, Traits};
-pub use algorithms::values::{Value, Values};
+pub use algorithms::value::{NO, Value, YES};
+pub use algorithms::values::Values;
 pub use attenuation::factors::attenuation_factors;
 pub use attenuation::factors_cache::attenuated;
 pub use attenuation::maps::{read_maps, read_object_attenuation};

@@ -27,12 +27,14 @@ use crate::task::Task;
 
 /// The files of a study of any kind that a window can reconstruct on another machine too.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum StudyFiles {
     /// One file, with related files of its folder.
     File(PathBuf),
     /// Counts and their corrections.
     Counts(ScanFiles),
     /// List-mode data.
+    #[serde(rename = "list")]
     Events(ListFiles),
     /// An EPRI sweep.
     Sweep(SweepFiles),
@@ -137,6 +139,22 @@ impl StudyFiles {
             Self::File(_) | Self::Counts(_) => false,
             Self::Events(files) => files.is_followed,
             Self::Sweep(files) => files.is_followed,
+        }
+    }
+
+    /// Returns the paths of all files, to be changed.
+    pub fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::File(path) => vec![path],
+            Self::Counts(ScanFiles { measured, multiplicative, additive, attenuation, added_attenuation, .. }) => {
+                let corrections = multiplicative.iter_mut().chain(additive).chain(attenuation);
+                std::iter::once(measured).chain(corrections).chain(added_attenuation).collect()
+            }
+            Self::Events(ListFiles { list, attenuation, added_attenuation, crystals, normalization, .. }) => {
+                let tables = crystals.iter_mut().chain(normalization);
+                std::iter::once(list).chain(attenuation).chain(added_attenuation).chain(tables).collect()
+            }
+            Self::Sweep(SweepFiles { projections, reference, .. }) => std::iter::once(projections).chain(reference).collect(),
         }
     }
 

@@ -2,14 +2,14 @@
 
 use std::io::Cursor;
 
-use image::{GrayImage, ImageFormat, Luma};
+use image::{GenericImage as _, GrayImage, ImageFormat};
 use ndarray::{ArrayView1, s};
 
 use super::ReproduceError;
 use super::folder::{Folder, failed};
 use crate::data::Volume;
 use crate::geometry::Grid;
-use crate::report::Plot;
+use crate::report::{Plot, pixels};
 
 /// One slice in a window: `low` is black, `high` white.
 pub(super) struct Panel<'a> {
@@ -66,13 +66,14 @@ fn slices(panels: &[Panel], z: usize) -> Result<Vec<u8>, image::ImageError> {
     let mut left = 0;
     for panel in panels {
         let [nx, ny, nz] = panel.volume.grid.size;
-        for (x, y) in (0..ny).flat_map(|y| (0..nx).map(move |x| (x, y))) {
-            let at = [z.min(nz - 1), y, x];
-            let value = f64::from(panel.volume.values[at]);
+        let value = |at: [usize; 3]| {
             let minus = panel.minus.and_then(|volume| volume.values.get(at)).map_or(0.0, |v| f64::from(*v));
-            let grey = 255.0 * (value - minus - panel.low) / (panel.high - panel.low);
-            picture.put_pixel((left + x) as u32, y as u32, Luma([grey.round().clamp(0.0, 255.0) as u8]));
-        }
+            f64::from(panel.volume.values[at]) - minus
+        };
+        let values = (0..ny).flat_map(|y| (0..nx).map(move |x| [z.min(nz - 1), y, x])).map(value);
+        let greys = pixels(values, [panel.low, panel.high], |part| (255.0 * part).round() as u8);
+        let slice = GrayImage::from_raw(nx as u32, ny as u32, greys);
+        slice.into_iter().try_for_each(|slice| picture.copy_from(&slice, left as u32, 0))?;
         left += nx + GAP;
     }
     let mut bytes = Cursor::new(Vec::new());

@@ -8,7 +8,6 @@ use crate::ui::widgets::file_task::FileTask;
 /// Action on the second image.
 #[derive(Clone, Debug)]
 pub enum LayerAction {
-    /// Asks for its file.
     Ask(FileTask),
     /// Takes the attenuation map of the study.
     ShowAttenuation,

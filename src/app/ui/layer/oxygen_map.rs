@@ -23,7 +23,6 @@ pub enum OxygenMap {
     Po2,
     /// Its standard deviation in each voxel.
     Po2Sd,
-    /// Relaxation rate.
     Rate,
 }
 

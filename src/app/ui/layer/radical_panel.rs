@@ -14,7 +14,7 @@ const BLENDED: f32 = 0.5;
 pub fn radicals_ui(names: &[String], state: &LayerState, can_choose: bool, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     let Some((first, others)) = names.split_first() else { return };
     let shown = if can_choose { state.radical } else { 0 };
-    let is_alone = state.image.as_ref().is_none_or(|image| !matches!(image.map, Some(RunMap::Radical(_))) || image.hides());
+    let is_alone = state.image.as_ref().is_none_or(|image| !matches!(image.map(), Some(RunMap::Radical(_))) || image.hides());
     ui.horizontal_wrapped(|ui| {
         ui.label("Radical:");
         let mut choice = |is_shown: bool, title: &str, help: &str, action: LayerAction| {

@@ -58,7 +58,6 @@ pub struct Display {
     pub order: LayerOrder,
     /// Opacity of the upper image, 0 … 1.
     pub opacity: f32,
-    /// Palette and window.
     pub colouring: ColourScale,
 }
 
@@ -93,18 +92,25 @@ impl SavedLayer {
 /// Largest shift, mm, and rotation, degrees.
 pub const MAX_SHIFT: f64 = 1000.0;
 
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SecondKind {
+    /// Image of a file or a series.
+    File,
+    /// Attenuation map of the study.
+    Attenuation,
+    /// Standard deviations of the displayed image between replicates.
+    Deviation,
+    /// Map computed from the run of the displayed image.
+    Map(RunMap),
+}
+
 #[derive(Clone)]
 pub struct SecondImage {
+    pub kind: SecondKind,
     /// Its file or folder.
     pub path: PathBuf,
     /// Name of its file.
     pub title: String,
-    /// True if it is the attenuation map of the study.
-    pub is_attenuation: bool,
-    /// True if it has the standard deviations of the displayed image between replicates.
-    pub is_deviation: bool,
-    /// Map computed from the run of the displayed image, if it is one.
-    pub map: Option<RunMap>,
     /// Kind, names and position, without the image.
     pub series: ImageSeries,
     pub volume: CompactVolume,
@@ -128,23 +134,9 @@ impl SecondImage {
         let difference = names.and_then(|names| difference(names, &series.names));
         let order = if is_anatomy { LayerOrder::Below } else { LayerOrder::Above };
         let display = Display { order, opacity: 0.5, colouring };
-        let (registration, undo) = (Registration::default(), Vec::new());
-        let (path, title) = (path.to_owned(), file_name(path));
-        let [is_attenuation, is_deviation, is_confirmed] = [false; 3];
-        Self {
-            path,
-            title,
-            is_attenuation,
-            is_deviation,
-            map: None,
-            series,
-            volume,
-            display,
-            registration,
-            undo,
-            difference,
-            is_confirmed,
-        }
+        let (registration, undo, is_confirmed) = (Registration::default(), Vec::new(), false);
+        let (kind, path, title) = (SecondKind::File, path.to_owned(), file_name(path));
+        Self { kind, path, title, series, volume, display, registration, undo, difference, is_confirmed }
     }
 
     /// Returns the attenuation map of a study, in 1/cm, one hue over the displayed image.
@@ -153,7 +145,7 @@ impl SecondImage {
         let image = SeriesImage::new(map.per_cm(), 0.0, 0.0);
         let volume = CompactVolume::new(Arc::clone(&image.volume));
         let series = ImageSeries { modality, ..ImageSeries::unnamed(Vec::new(), 1) };
-        let mut of_map = Self { is_attenuation: true, ..Self::new(&map.file, series, volume, None) };
+        let mut of_map = Self { kind: SecondKind::Attenuation, ..Self::new(&map.file, series, volume, None) };
         let [low, high] = of_map.volume.range;
         (of_map.display.colouring.palette, of_map.display.colouring.window) = (Palette::Blue, [0.0, high.max(low + 1e-3)]);
         of_map
@@ -164,7 +156,7 @@ impl SecondImage {
         let series = ImageSeries { modality: Modality::Other("SD image".to_owned()), ..ImageSeries::unnamed(Vec::new(), 1) };
         let mut of_image = Self::new(Path::new("standard deviations"), series, CompactVolume::new(volume), None);
         let [_, high] = of_image.volume.range;
-        (of_image.is_deviation, of_image.display.opacity) = (true, 1.0);
+        (of_image.kind, of_image.display.opacity) = (SecondKind::Deviation, 1.0);
         of_image.display.colouring.window = [0.0, high.max(f32::MIN_POSITIVE)];
         of_image
     }
@@ -175,13 +167,17 @@ impl SecondImage {
         let series = ImageSeries { modality, ..ImageSeries::unnamed(Vec::new(), 1) };
         let colouring = map.colouring(&volume);
         let mut of_map = Self::new(Path::new(name), series, CompactVolume::new(volume), None);
-        (of_map.map, of_map.display.opacity, of_map.display.colouring) = (Some(map), 1.0, colouring);
+        (of_map.kind, of_map.display.opacity, of_map.display.colouring) = (SecondKind::Map(map), 1.0, colouring);
         of_map
+    }
+
+    pub fn map(&self) -> Option<RunMap> {
+        if let SecondKind::Map(map) = self.kind { Some(map) } else { None }
     }
 
     /// Returns true if it was computed from the run of the displayed image, on whose voxels it lies.
     pub fn is_of_run(&self) -> bool {
-        self.is_deviation || self.map.is_some()
+        matches!(self.kind, SecondKind::Deviation | SecondKind::Map(_))
     }
 
     /// Returns true if it hides the displayed image.
@@ -198,10 +194,10 @@ impl SecondImage {
     }
 
     pub fn saved(&self) -> SavedLayer {
-        let Self { path, is_attenuation, display, registration, .. } = self.clone();
+        let Self { kind, path, display, registration, .. } = self.clone();
         SavedLayer {
             path,
-            is_attenuation,
+            is_attenuation: kind == SecondKind::Attenuation,
             confirmed: self.difference.clone().filter(|_| self.is_confirmed),
             registration,
             display,

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::line_map::LineMap;
 use super::oxygen_map::OxygenMap;
 use super::run_map::RunMap;
-use super::second_image::{Display, LayerOrder, Registration, SavedLayer, SecondImage, file_name};
+use super::second_image::{Display, LayerOrder, Registration, SavedLayer, SecondImage, SecondKind, file_name};
 use crate::data::{
     AttenuationMap, CompactValues, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, RunId,
     SeriesNames, Volume,
@@ -16,11 +17,15 @@ use crate::io::IoError;
 use crate::task::BackgroundTask;
 use crate::ui::rois::roi_view::SecondNumbers;
 use crate::ui::study::loader::LoadFailure;
+use crate::ui::widgets::background_value::BackgroundValue;
 
 type Read = Result<(ImageSeries, CompactVolume, Vec<Notice>), LoadFailure>;
 
 /// Run, number of steps, and width of the filter in mm as bits.
 type DeviationKey = (RunId, usize, Option<u64>);
+
+/// Number of the second image and its registration; regions; grid and position of the displayed image.
+type NumbersKey = (u64, Registration, Vec<Roi>, Grid, Option<Placement>);
 
 /// Second image that is being read.
 struct Loading {
@@ -36,10 +41,9 @@ pub struct LayerState {
     pub image: Option<SecondImage>,
     /// Number of second images so far.
     pub generation: u64,
-    /// Numbers of the regions in it.
+    /// Numbers of the regions in it; without values while they are computed.
     pub numbers: Option<SecondNumbers>,
-    /// Regions, displayed grid and registration of these numbers.
-    measured: Option<(Vec<Roi>, Grid, Registration, u64)>,
+    measured: BackgroundValue<NumbersKey, Vec<Option<[f64; 2]>>>,
     loading: Option<Loading>,
     /// True if the standard deviations of the displayed image are the second one, or will be.
     pub shows_deviation: bool,
@@ -94,7 +98,7 @@ impl LayerState {
     /// Takes standard deviations of the displayed image. Display and registration stay; a window that was not changed follows them.
     pub fn show_deviation(&mut self, volume: Arc<Volume>) {
         let mut image = SecondImage::of_deviation(volume);
-        if let Some(before) = self.image.take().filter(|before| before.is_deviation) {
+        if let Some(before) = self.image.take().filter(|before| before.kind == SecondKind::Deviation) {
             let is_changed = before.display.colouring.window != [0.0, before.volume.range[1].max(f32::MIN_POSITIVE)];
             let window = if is_changed { before.display.colouring.window } else { image.display.colouring.window };
             (image.display, image.registration, image.undo) = (before.display, before.registration, before.undo);
@@ -106,17 +110,17 @@ impl LayerState {
 
     /// Shows a map of the displayed run over its image, by its name; without one none. A second image of another kind stays.
     pub fn follow_map(&mut self, wanted: Option<(RunMap, &str, &Arc<Volume>)>) {
-        if self.loading.is_some() || self.image.as_ref().is_some_and(|image| image.map.is_none()) {
+        if self.loading.is_some() || self.image.as_ref().is_some_and(|image| image.map().is_none()) {
             return;
         }
         let is_shown = |image: &SecondImage| match (image.volume.values(), wanted) {
-            (CompactValues::Float(shown), Some((map, _, volume))) => image.map == Some(map) && Arc::ptr_eq(shown, volume),
+            (CompactValues::Float(shown), Some((map, _, volume))) => image.map() == Some(map) && Arc::ptr_eq(shown, volume),
             _ => false,
         };
         if self.image.as_ref().map_or(wanted.is_none(), is_shown) {
             return;
         }
-        if let Some((map, before)) = self.image.take().and_then(|image| Some((image.map?, image.display))) {
+        if let Some((map, before)) = self.image.take().and_then(|image| Some((image.map()?, image.display))) {
             self.map_displays.retain(|(of, _)| *of != map);
             self.map_displays.push((map, before));
         }
@@ -137,7 +141,7 @@ impl LayerState {
 
     /// Chooses a map of the run, in place of another second image.
     pub fn show_map(&mut self, map: RunMap) {
-        if self.image.as_ref().is_some_and(|image| image.map.is_none()) {
+        if self.image.as_ref().is_some_and(|image| image.map().is_none()) {
             self.clear();
         }
         self.cancel();
@@ -158,7 +162,7 @@ impl LayerState {
         let map = RunMap::Radical(index);
         self.show_map(map);
         self.radical_opacity = opacity;
-        let shown = self.image.iter_mut().filter(|image| image.map == Some(map)).map(|image| &mut image.display);
+        let shown = self.image.iter_mut().filter(|image| image.map() == Some(map)).map(|image| &mut image.display);
         let before = self.map_displays.iter_mut().filter(|(of, _)| *of == map).map(|(_, display)| display);
         shown.chain(before).for_each(|display| (display.order, display.opacity) = (LayerOrder::Above, opacity));
     }
@@ -184,7 +188,7 @@ impl LayerState {
 
     /// Returns the display of the attenuation map, if it is the second image.
     pub fn shown_attenuation(&self) -> Option<SavedLayer> {
-        self.image.as_ref().filter(|image| image.is_attenuation).map(SecondImage::saved)
+        self.image.as_ref().filter(|image| image.kind == SecondKind::Attenuation).map(SecondImage::saved)
     }
 
     /// Starts reading the second image of a session.
@@ -203,22 +207,27 @@ impl LayerState {
         self.image.as_ref().filter(|image| !image.is_of_run()).map(SecondImage::saved).or_else(coming)
     }
 
-    /// Updates the numbers of the regions, after a change.
-    pub fn measure(&mut self, rois: &MaskedRois, grid: &Grid, placement: Option<&Placement>) {
+    /// Updates the numbers of the regions, in the background after a change: numbers of another image are never shown. Waits no
+    /// longer than `patience`, and calls `wake` when later ones are ready.
+    pub fn measure(
+        &mut self,
+        rois: &MaskedRois,
+        grid: &Grid,
+        placement: Option<&Placement>,
+        patience: Duration,
+        wake: impl FnOnce() + Send + 'static,
+    ) {
         let Some(image) = self.image.as_ref().filter(|image| image.is_drawn()) else {
-            (self.numbers, self.measured) = (None, None);
+            self.numbers = None;
             return;
         };
-        let is_same = self.measured.as_ref().is_some_and(|(of, on, registration, generation)| {
-            *generation == self.generation && *registration == image.registration && on == grid && of.iter().eq(rois.iter())
-        });
-        if is_same {
-            return;
-        }
-        let means = rois.masks(grid).into_iter().map(|mask| image.mean_and_sd(grid, placement, &mask)).collect();
+        let key = (self.generation, image.registration, rois.iter().cloned().collect(), grid.clone(), placement.copied());
+        let (of, rois, (.., on, at)) = (image.clone(), rois.clone(), key.clone());
+        let compute = move || rois.masks(&on).iter().map(|mask| of.mean_and_sd(&on, at.as_ref(), mask)).collect();
+        self.measured.update("second image", key.clone(), patience, wake, compute);
+        let means = self.measured.newest().filter(|(of, _)| **of == key).map_or_else(Vec::new, |(_, means)| means.clone());
         let (name, unit) = (image.series.modality.name().to_owned(), image.volume.unit.label());
         self.numbers = Some(SecondNumbers { name, unit, means });
-        self.measured = Some((rois.iter().cloned().collect(), grid.clone(), image.registration, self.generation));
     }
 
     /// Returns the name of the file that is being read.
@@ -250,5 +259,41 @@ impl LayerState {
             LoadFailure::Text(text) if is_of_session => format!("the second image of the session is not shown: {text}").into(),
             failure => failure,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::RoiShape;
+
+    #[test]
+    fn numbers_are_those_of_the_second_image_that_is_shown() {
+        let grid = Grid::centred([6; 3], [2.0; 3]).unwrap();
+        let image = |value: f32| Arc::new(Volume::filled(grid.clone(), value));
+        let ball = |x_mm: f64| vec![Roi::new("ball", RoiShape::Sphere { radius_mm: 3.0 }, [x_mm, 0.0, 0.0])].into();
+        let mut layer = LayerState::default();
+        let mut mean = |volume: Option<Arc<Volume>>, rois: &MaskedRois| {
+            volume.into_iter().for_each(|volume| layer.show_deviation(volume));
+            let [early, later] = [Duration::ZERO, Duration::from_millis(5)].map(|patience| {
+                layer.measure(rois, &grid, None, patience, || {});
+                layer.numbers.as_ref().unwrap().means.first().map(|mean| mean.unwrap()[0])
+            });
+            let mut last = later;
+            while last.is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+                layer.measure(rois, &grid, None, Duration::ZERO, || {});
+                last = layer.numbers.as_ref().unwrap().means.first().map(|mean| mean.unwrap()[0]);
+            }
+            ([early, later], last.unwrap())
+        };
+        for (volume, x_mm, expected) in [(Some(image(3.0)), 0.0, 3.0), (Some(image(5.0)), 0.0, 5.0), (None, 1.0, 5.0)] {
+            let (before, last) = mean(volume, &ball(x_mm));
+            assert_eq!(last, expected);
+            assert!(before.into_iter().flatten().all(|mean| mean == expected), "{before:?}");
+        }
+        layer.clear();
+        layer.measure(&ball(0.0), &grid, None, Duration::ZERO, || {});
+        assert_eq!(layer.numbers, None);
     }
 }

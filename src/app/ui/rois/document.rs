@@ -49,7 +49,6 @@ impl History {
 /// Dragged part of a ROI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DragHandle {
-    /// The whole.
     Move,
     /// The size: corner or edge by its signs along the horizontal and vertical axis; 0: not along this axis.
     Resize(i8, i8),

@@ -10,7 +10,6 @@ use crate::measure::{isocontour, nema_nu4};
 use crate::task::BackgroundTask;
 use crate::ui::widgets::file_task::NemaStandard;
 
-/// Regions to find.
 #[derive(Clone, Debug)]
 pub enum RoiQuery {
     /// Template of a NEMA phantom, with the true activity ratio of the hot spheres.

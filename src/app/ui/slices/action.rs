@@ -19,9 +19,7 @@ pub enum Drag {
     Crosshair,
     /// Image.
     Pan,
-    /// Window and level.
     Window,
-    /// New ROI.
     Draw(Tool),
     /// Position, size or angle of a ROI.
     Roi(usize, DragHandle),

@@ -134,7 +134,6 @@ pub fn selected_grip_at(
 /// Which part of a ROI selects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HitArea {
-    /// Its line.
     Line,
     /// Its line and all that lies within.
     Inside,

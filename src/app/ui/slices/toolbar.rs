@@ -205,7 +205,6 @@ fn menu(ui: &mut Ui, combo: egui::ComboBox, label: &str, current: &str, contents
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ComboBox, true, &label));
 }
 
-/// Draws window and views.
 fn window_ui(view: &ToolbarView, ui: &mut Ui, actions: &mut Vec<ViewAction>) {
     let shown = |ends: [f32; 2]| ends.map(|end| view.scale.value(end) as f32);
     let before = shown(view.colouring.window);

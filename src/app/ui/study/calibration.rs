@@ -36,7 +36,6 @@ impl Calibration {
     }
 }
 
-/// Help of the calibration factor.
 const HELP: &str = "Calibration factor in Bq/mL per count/mm; 0: none. All values are then shown and saved in Bq/mL. Stored next to the scan. Valid for scans of the same duration, nuclide and corrections";
 const PHANTOM_HELP: &str = "From a uniform phantom of known activity: Bq/mL per count/mm = activity concentration / mean of the selected ROI in the image on the screen";
 

@@ -4,7 +4,6 @@ pub mod action;
 pub mod calibration;
 mod counts_panel;
 pub mod file_check;
-pub mod filter_curve;
 mod image_panel;
 pub mod list_form;
 pub mod list_form_panel;

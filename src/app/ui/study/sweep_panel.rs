@@ -5,7 +5,7 @@ use egui::{RichText, Ui};
 use egui_plot::{HLine, LineStyle, PlotImage, PlotPoint};
 
 use super::action::{StudyAction, StudyEdit};
-use super::filter_curve::filter_curve_ui;
+use super::open::filter_curve::filter_curve_ui;
 use super::open::open_sweep::{Lines, OpenSweep};
 use crate::data::SweepSpace;
 use crate::ui::widgets::plot;

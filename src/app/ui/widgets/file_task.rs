@@ -54,9 +54,7 @@ pub enum FileTask {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LesionFile {
-    /// The numbers.
     Table,
-    /// The voxels.
     Segmentation,
     Report,
 }

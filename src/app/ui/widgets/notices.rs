@@ -17,7 +17,6 @@ pub enum NoticeAction {
     Clear,
     /// Closes a toast; its notice stays in the list.
     Dismiss(u64),
-    /// Closes all toasts.
     DismissAll,
 }
 

@@ -2,7 +2,6 @@
 
 use crate::data::Unit;
 
-/// A usual window.
 pub struct WindowPreset {
     /// Displayed name, with its ends or its width and level.
     pub name: &'static str,

@@ -82,7 +82,7 @@ pub struct AppOptions {
 }
 
 /// Longest wait for a profile in a frame; a later one is drawn in the next frame.
-const PROFILE_PATIENCE: Duration = Duration::from_millis(1);
+const PATIENCE: Duration = Duration::from_millis(1);
 
 pub struct App {
     pub(super) session: Session,
@@ -378,7 +378,7 @@ impl App {
             open.update(ctx, &of_image, &run.forms.filter());
         }
         run.derive(&mut self.rois);
-        let (scale, patience) = (self.scale(), self.profile_patience());
+        let (scale, patience) = (self.scale(), self.patience());
         let draws_profile = self.draws_profile();
         let run = self.runs.active_mut();
         let image = (run.live.run, run.shown.generation());
@@ -413,7 +413,7 @@ impl App {
         self.derive_reference(frame, ctx);
         self.receive_layer(ctx);
         self.upload_layer(frame, ctx);
-        self.measure_layer();
+        self.measure_layer(ctx);
         self.derive_lesions(ctx);
         self.derive_model(ctx);
     }
@@ -430,7 +430,7 @@ impl App {
             Some(Err(text)) => self.notify(ctx, Notice::error(text)),
         }
         self.runs.link(&self.session, waker(ctx));
-        let (scale, patience) = (self.scale(), self.profile_patience());
+        let (scale, patience) = (self.scale(), self.patience());
         let beside = self.runs.beside().and_then(|(_, image)| Some((image.generation(), image.image()?)));
         let input = beside.filter(|_| self.draws_profile()).map(|(generation, volume)| ProfileInput {
             view: &self.slices.view,
@@ -466,9 +466,9 @@ impl App {
         self.plots.profile == ProfileCurves::Values && self.panes.is_drawn(Pane::Plot(PlotKind::Profile))
     }
 
-    /// Returns the longest wait for a profile. Pictures for comparison always contain it.
-    pub(super) fn profile_patience(&self) -> Duration {
-        if self.options.for_pictures { Duration::from_secs(60) } else { PROFILE_PATIENCE }
+    /// Returns the longest wait for a profile or numbers. Pictures for comparison always contain them.
+    pub(super) fn patience(&self) -> Duration {
+        if self.options.for_pictures { Duration::from_secs(60) } else { PATIENCE }
     }
 
     /// Sends the line of the profile to the session while the widths of its peaks are drawn.

@@ -4,6 +4,7 @@ use egui::Context;
 
 use super::app::App;
 use super::series_chooser::SeriesUse;
+use super::wake::waker;
 use crate::data::{AttenuationMap, ImageSpace, Modality, Notice, Placement, RunId, SeriesNames, Volume};
 use crate::render::{Palette, VolumeSlot};
 use crate::session::{Control, DeviationUpdate};
@@ -148,10 +149,10 @@ impl App {
     }
 
     /// Updates the numbers of the regions in the second image.
-    pub(super) fn measure_layer(&mut self) {
-        let placement = self.placement().copied();
+    pub(super) fn measure_layer(&mut self, ctx: &Context) {
+        let (placement, patience) = (self.placement().copied(), self.patience());
         if let Some(grid) = self.runs.active().grid_shown() {
-            self.layer.measure(self.rois.masked(), grid, placement.as_ref());
+            self.layer.measure(self.rois.masked(), grid, placement.as_ref(), patience, waker(ctx));
         }
     }
 
@@ -173,12 +174,14 @@ impl App {
         self.layer.image.as_ref().filter(|image| image.is_drawn())
     }
 
+    /// Returns the map of the run that hides the displayed image.
+    pub(super) fn hiding_map(&self) -> Option<RunMap> {
+        self.drawn_layer().filter(|image| image.hides())?.map()
+    }
+
     /// Returns the number of the radical whose image hides the displayed image.
     pub(super) fn hiding_radical(&self) -> Option<usize> {
-        match self.drawn_layer().filter(|image| image.hides())?.map? {
-            RunMap::Radical(index) => Some(index),
-            RunMap::Oxygen(_) | RunMap::Line(_) => None,
-        }
+        if let Some(RunMap::Radical(index)) = self.hiding_map() { Some(index) } else { None }
     }
 
     /// Returns the position of an oblique displayed image in the world.

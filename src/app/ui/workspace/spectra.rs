@@ -82,7 +82,7 @@ impl App {
 
     /// Returns the map of lines that hides the displayed image, and its provenance.
     pub(super) fn covering_line_map(&self) -> Option<(Arc<Volume>, Provenance)> {
-        let RunMap::Line(map) = self.drawn_layer().filter(|image| image.hides())?.map? else { return None };
+        let RunMap::Line(map) = self.hiding_map()? else { return None };
         let provenance = self.line_provenance(map == LineMap::Po2)?;
         Some((Arc::clone(map.of(self.spectra.images()?)?), provenance))
     }

@@ -7,4 +7,5 @@ pub mod registry;
 pub mod setting;
 pub mod total_variation;
 pub mod traits;
+pub mod value;
 pub mod values;

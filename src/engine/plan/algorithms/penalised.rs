@@ -184,7 +184,7 @@ pub(super) fn bsrem(parameters: &Values) -> AlgorithmSpec {
 #[cfg(test)]
 mod tests {
     use super::super::setting::Kind;
-    use super::super::values::Value;
+    use super::super::value::Value;
     use super::*;
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
             }
         }
         let log_cosh = Values::default().with_choice(&PRIOR, "log-cosh");
-        let used = |parameters: &Values| [&GAMMA, &EPSILON, &DELTA, &BETA].map(|setting| setting.is_used(parameters));
+        let used = |parameters: &Values| [&GAMMA, &EPSILON, &DELTA, &BETA].map(|setting| parameters.uses(setting));
         assert_eq!((used(&Values::default()), used(&log_cosh)), ([true, true, false, true], [false, false, true, true]));
     }
 

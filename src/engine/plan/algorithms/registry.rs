@@ -408,7 +408,7 @@ pub fn filter_parameters(settings: &FilterSettings) -> Values {
 mod tests {
     use super::*;
     use crate::plan::algorithms::setting::Kind;
-    use crate::plan::algorithms::values::Value;
+    use crate::plan::algorithms::value::Value;
 
     #[test]
     fn entries_and_their_parameters_are_consistent() {

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::traits::Traits;
-use super::values::{Value, Values};
+use super::value::{NO, Value, YES};
 use crate::text::either;
 
 /// A setting of a run.
@@ -88,11 +88,6 @@ impl Choice {
         Self { key, label: key, help: "", is_for: |_| true }
     }
 }
-
-/// Names of the values of a setting that is off or on.
-pub const NO: &str = "no";
-/// The other one.
-pub const YES: &str = "yes";
 
 /// A value that a setting cannot have, or a setting that an algorithm lacks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -269,12 +264,6 @@ impl Setting {
     /// Returns true if it is off or on.
     pub fn is_switch(&self) -> bool {
         matches!(self.kind, Kind::Choice { choices, .. } if choices().iter().any(|choice| choice.key == YES))
-    }
-
-    /// Returns true if it has an effect with these values of the other settings.
-    pub fn is_used(&self, values: &Values) -> bool {
-        self.needs
-            .is_none_or(|(other, name)| if name.is_empty() { values.value(other).is_some() } else { values.is(other, name) })
     }
 
     /// Returns its values as text: "a whole number from 16 to 4096", "nearest, linear or cubic".

@@ -1,7 +1,8 @@
 //! The algorithm of least squares with total variation, with its parameters.
 
 use super::penalised::TOLERANCE_HELP;
-use super::setting::{Setting, YES};
+use super::setting::Setting;
+use super::value::YES;
 use super::values::Values;
 use crate::recon::{SpectrumSettings, TvSettings};
 

@@ -10,7 +10,7 @@ use crate::geometry::Grid;
 use crate::operator::{Accumulation, REACH_SIGMAS, TofKernel};
 use crate::plan::algorithms::common::RACY_SENSITIVITY;
 use crate::plan::algorithms::registry::{AlgorithmChoice, Method};
-use crate::plan::algorithms::setting::YES;
+use crate::plan::algorithms::value::YES;
 use crate::plan::algorithms::values::Values;
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::problem::SetupProblem;

@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::plan::algorithms::common::{RACY_SENSITIVITY, REPLICATES};
 use crate::plan::algorithms::penalised::BETA;
 use crate::plan::algorithms::registry::{AlgorithmChoice, filter_settings};
-use crate::plan::algorithms::setting::{Kind, NO, Setting, YES};
+use crate::plan::algorithms::setting::{Kind, Setting};
 use crate::plan::algorithms::total_variation::LAMBDA;
-use crate::plan::algorithms::values::{Value, Values};
+use crate::plan::algorithms::value::Value;
+use crate::plan::algorithms::value::{NO, YES};
+use crate::plan::algorithms::values::Values;
 use crate::plan::job::replicates::ReplicateSettings;
 use crate::plan::job::subsets::SubsetRecord;
 use crate::recon::{AscentTuning, Baseline, Explained, FilterSettings, Optimality, RaceReport};
@@ -234,7 +236,7 @@ impl AlgorithmRecord {
         if let Some(em) = &self.em {
             rows.push(("Subsets", em.subsets_text()));
         }
-        for setting in self.recorded().filter(|setting| setting.is_used(&self.parameters)) {
+        for setting in self.recorded().filter(|setting| self.parameters.uses(setting)) {
             rows.push((setting.label, setting.text(self.parameters.value(setting).as_ref())));
         }
         if let Some(span) = self.ascent.as_ref().and_then(|ascent| ascent.switched.last()) {

@@ -1,7 +1,6 @@
 //! Tab of the lesions: rule, table, comparison, files.
 
-use egui::{Button, DragValue, RichText, ScrollArea, Sense, Ui};
-use egui_extras::{Column, TableBuilder};
+use egui::{Button, DragValue, Response, RichText, ScrollArea, Sense, Ui};
 
 use super::action::LesionAction;
 use super::saved::PERCENT;
@@ -12,6 +11,7 @@ use crate::report::LesionsShown;
 use crate::ui::widgets::fields::{anonymise_ui, button, button_if, name, name_menu};
 use crate::ui::widgets::file_task::{FileTask, LesionFile};
 use crate::ui::widgets::icons::{self, Icon, IconButton, Prominence};
+use crate::ui::widgets::sheet::{Sheet, bar_width, width_of};
 use crate::ui::widgets::theme;
 
 /// Threshold that a choice begins with: % of the maximum, and a fixed value in SUV.
@@ -20,6 +20,12 @@ const FIRST_VALUE: f64 = 4.0;
 
 /// Height of a row, points.
 const ROW_HEIGHT: f32 = 18.0;
+
+/// Widths of the names and of a column of numbers, points.
+const WIDTHS: [f32; 2] = [110.0, 62.0];
+
+/// Height below the table for the sentences, points.
+const REMARKS_HEIGHT: f32 = 60.0;
 
 pub struct LesionView<'a> {
     pub state: &'a LesionState,
@@ -54,10 +60,8 @@ pub fn lesions_ui(view: &LesionView, ui: &mut Ui, actions: &mut Vec<LesionAction
         Some(Err(reason)) => _ = ui.label(format!("No numbers: {reason}.")),
         Some(Ok(_)) => {
             if let Some(shown) = shown {
-                ScrollArea::both().id_salt("lesions").auto_shrink([false, false]).show(ui, |ui| {
-                    table_ui(&shown, view.rois, ui, actions);
-                    remarks_ui(view, &shown, ui);
-                });
+                table_ui(&shown, view.rois, ui, actions);
+                ScrollArea::vertical().id_salt("remarks").auto_shrink(false).show(ui, |ui| remarks_ui(view, &shown, ui));
             }
         }
         None if view.state.is_measuring() => _ = ui.label("Measuring…"),
@@ -159,54 +163,57 @@ fn files_ui(view: &LesionView, shown: Option<&LesionsShown>, ui: &mut Ui, action
 /// Draws the table. A click on a lesion moves the crosshair to its maximum.
 fn table_ui(shown: &LesionsShown, rois: &[Roi], ui: &mut Ui, actions: &mut Vec<LesionAction>) {
     let (titles, rows) = (shown.titles(), shown.cells_of_rows());
-    ui.spacing_mut().item_spacing.x = 3.0;
-    let table = TableBuilder::new(ui)
-        .id_salt("lesion table")
-        .striped(true)
-        .vscroll(false)
-        .sense(Sense::click())
-        .cell_layout(egui::Layout::left_to_right(egui::Align::Center))
-        .column(Column::initial(110.0).at_least(60.0).clip(true))
-        .columns(Column::initial(62.0).at_least(34.0).clip(true), titles.len())
-        .auto_shrink([false, true]);
-    let table = table.header(ROW_HEIGHT, |mut header| {
-        header.col(|ui| _ = ui.label(RichText::new("lesion").small().weak()));
-        for title in &titles {
-            let head = title.split(" [").next().unwrap_or_default();
-            header.col(|ui| _ = ui.add(egui::Label::new(RichText::new(head).small().weak()).extend()).on_hover_text(title));
-        }
-    });
-    table.body(|body| {
-        body.rows(ROW_HEIGHT, rows.len(), |mut row| {
-            let index = row.index();
-            let lesion = shown.table.lesions.get(index);
-            let place = lesion.and_then(|lesion| Some((lesion.figures.as_ref().ok()?.max_mm, lesion.name.clone())));
-            let cells = &rows[index];
-            row.col(|ui| {
-                if let Some(roi) = lesion.and_then(|lesion| rois.iter().find(|roi| roi.name == lesion.name)) {
-                    let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
-                    ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
-                }
-                let name = RichText::new(&cells[0]).strong();
-                let response = ui.add(egui::Label::new(name).truncate().sense(Sense::click()));
-                let label = if lesion.is_some() { format!("Lesion {}", cells[0]) } else { cells[0].clone() };
-                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
-                if let (true, Some((point, name))) = (response.clicked(), &place) {
-                    actions.push(LesionAction::GoTo(*point, name.clone()));
-                }
-            });
-            for (title, cell) in titles.iter().zip(&cells[1..]) {
-                row.col(|ui| {
-                    let response = ui.add(egui::Label::new(RichText::new(cell).small()).extend());
-                    let label = format!("{title} of {}: {cell}", cells[0]);
-                    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
-                });
+    let widths = [vec![WIDTHS[0]], vec![WIDTHS[1]; titles.len()]].concat();
+    let bar = if width_of(&widths) > ui.available_width() { bar_width() } else { 0.0 };
+    let room = ui.available_height();
+    let height = ((rows.len() + 1) as f32 * ROW_HEIGHT + bar).min((room - REMARKS_HEIGHT).max(0.5 * room));
+    let sheet = Sheet {
+        id: "lesions",
+        widths: &widths,
+        num_rows: rows.len(),
+        head_height: ROW_HEIGHT,
+        row_height: ROW_HEIGHT,
+        selected: None,
+    };
+    let go_to = |row: usize| {
+        let lesion = shown.table.lesions.get(row)?;
+        Some(LesionAction::GoTo(lesion.figures.as_ref().ok()?.max_mm, lesion.name.clone()))
+    };
+    ui.allocate_ui(egui::vec2(ui.available_width(), height), |ui| {
+        let clicks = sheet.show(ui, |ui, row, column| match (row, column.checked_sub(1)) {
+            (None, None) => _ = ui.label(RichText::new("lesion").small().weak()),
+            (None, Some(column)) => {
+                let head = titles[column].split(" [").next().unwrap_or_default();
+                ui.add(egui::Label::new(RichText::new(head).small().weak()).extend()).on_hover_text(&titles[column]);
             }
-            if let (true, Some((point, name))) = (row.response().clicked(), place) {
-                actions.push(LesionAction::GoTo(point, name));
+            (Some(row), None) => {
+                if name_ui(shown, row, &rows[row][0], rois, ui).clicked() {
+                    actions.extend(go_to(row));
+                }
+            }
+            (Some(row), Some(column)) => {
+                let [name, cell] = [&rows[row][0], &rows[row][column + 1]];
+                let response = ui.add(egui::Label::new(RichText::new(cell).small()).extend());
+                let label = format!("{} of {name}: {cell}", titles[column]);
+                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
             }
         });
+        actions.extend(clicks.clicked.and_then(go_to));
     });
+}
+
+/// Draws the colour and the name of a lesion, or the name of the total.
+fn name_ui(shown: &LesionsShown, row: usize, name: &str, rois: &[Roi], ui: &mut Ui) -> Response {
+    ui.spacing_mut().item_spacing.x = 3.0;
+    let lesion = shown.table.lesions.get(row);
+    if let Some(roi) = lesion.and_then(|lesion| rois.iter().find(|roi| roi.name == lesion.name)) {
+        let (square, _) = ui.allocate_exact_size(egui::vec2(9.0, 9.0), Sense::hover());
+        ui.painter().rect_filled(square, 2.0, theme::roi_colour(roi));
+    }
+    let response = ui.add(egui::Label::new(RichText::new(name).strong()).truncate().sense(Sense::click()));
+    let label = if lesion.is_some() { format!("Lesion {name}") } else { name.to_owned() };
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
+    response
 }
 
 /// Draws the sentences below the table.

@@ -102,7 +102,7 @@ pub fn settings_ui(form: &mut SettingsForm, view: &SettingsView, ui: &mut Ui) ->
 fn rows_ui(form: &mut SettingsForm, view: &SettingsView, is_research: bool, ui: &mut Ui) {
     let traits = form.bounds.traits;
     for setting in form.algorithm.settings() {
-        if setting.is_research == is_research && (setting.is_for)(&traits) && setting.is_used(&form.parameters) {
+        if setting.is_research == is_research && (setting.is_for)(&traits) && form.parameters.uses(setting) {
             setting_ui(setting, form, view, ui);
         }
     }

@@ -69,7 +69,6 @@ pub struct Beside<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
     pub picture: SliceView,
-    /// The part.
     pub range: [f32; 2],
 }
 
@@ -96,7 +95,6 @@ impl Part {
 pub enum Picture {
     /// The image on the screen.
     Run,
-    /// The reference's.
     Reference,
     /// Both up to a line, or their difference.
     Both,

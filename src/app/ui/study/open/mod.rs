@@ -1,5 +1,6 @@
 //! State of the open study, for each kind of data.
 
+pub mod filter_curve;
 pub mod open_counts;
 pub mod open_images;
 pub mod open_kind;

@@ -9,15 +9,15 @@ use crate::io::radical_spectra;
 use crate::plan::{Acquisition, SweepFiles};
 use crate::recon::{FilterSettings, ProjectionFilter};
 use crate::render::Palette;
+use crate::report::pixels;
 use crate::session::Feed;
-use crate::ui::study::filter_curve::FilterCurve;
+use crate::ui::study::open::filter_curve::FilterCurve;
 
 /// Default pace of a replay, projections per second.
 const DEFAULT_PACE: f64 = 20.0;
 /// Maximum size of the picture: samples, projections.
 const MAX_PICTURE: [usize; 2] = [1024, 1024];
 
-/// Open EPRI acquisition.
 pub struct OpenSweep {
     /// Acquisition of the file.
     whole: Acquisition,
@@ -232,13 +232,13 @@ fn picture_of(projections: &[Projection], num_points: usize) -> Option<ColorImag
         return None;
     }
     let table = palette.table();
-    let scale = (table.len() - 1) as f32 / (high - low).max(f32::MIN_POSITIVE);
-    let colour = |value: f32| {
-        let [r, g, b, _] = table[(((value - low) * scale).max(0.0) as usize).min(table.len() - 1)];
+    let value = |row: &[f32], x: usize| row.get(x * across).map_or(0.0, |value| f64::from(*value));
+    let values = rows.iter().rev().flat_map(|row| (0..size[0]).map(move |x| value(row, x)));
+    let colours = pixels(values, [low, high].map(f64::from), |part| {
+        let [r, g, b, _] = table[(part * (table.len() - 1) as f64) as usize];
         egui::Color32::from_rgb(r, g, b)
-    };
-    let pixels = rows.iter().rev().flat_map(|row| (0..size[0]).map(|x| colour(row.get(x * across).copied().unwrap_or(0.0))));
-    Some(ColorImage::new(size, pixels.collect()))
+    });
+    Some(ColorImage::new(size, colours))
 }
 
 fn lines_of(acquisition: &Acquisition, index: usize, filter: &FilterSettings) -> Option<Lines> {

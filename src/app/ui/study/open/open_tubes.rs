@@ -8,6 +8,7 @@ use egui::{Color32, ColorImage, Context, TextureHandle, TextureOptions};
 use crate::data::{TubeSampling, TubeSet};
 use crate::measure::full_width_at_half_maximum;
 use crate::render::Palette;
+use crate::report::pixels;
 use crate::ui::widgets::format;
 
 pub struct OpenTubes {
@@ -136,11 +137,11 @@ impl OpenTubes {
 fn picture(ctx: &Context, name: &str, size: [usize; 2], value: impl Fn(usize, usize) -> f64) -> TextureHandle {
     let values: Vec<f64> = (0..size[1]).rev().flat_map(|y| (0..size[0]).map(move |x| (x, y))).map(|(x, y)| value(x, y)).collect();
     let largest = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    let colour = |value: &f64| {
-        let [red, green, blue] = Palette::InvertedGrey.colour(value / largest);
+    let colours = pixels(values.iter().copied(), [0.0, largest], |part| {
+        let [red, green, blue] = Palette::InvertedGrey.colour(part);
         Color32::from_rgb(red, green, blue)
-    };
-    ctx.load_texture(name, ColorImage::new(size, values.iter().map(colour).collect()), TextureOptions::NEAREST)
+    });
+    ctx.load_texture(name, ColorImage::new(size, colours), TextureOptions::NEAREST)
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ impl App {
 
     /// Returns the map of pulse oximetry that hides the displayed image, and its making.
     fn covering_map(&self) -> Option<(Arc<Volume>, OximetryRecord)> {
-        let RunMap::Oxygen(map) = self.drawn_layer().filter(|image| image.hides())?.map? else { return None };
+        let RunMap::Oxygen(map) = self.hiding_map()? else { return None };
         let (live, open) = (&self.run().live, self.study.oximetry()?);
         let update = live.oxygen.as_ref()?;
         let times_us: Vec<f64> = open.series.times_us.iter().take(update.num_images).copied().collect();

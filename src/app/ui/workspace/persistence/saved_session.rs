@@ -7,7 +7,7 @@
 //!
 //! [study]
 //! title = "NEMA image quality 2001, Discovery STE"
-//! source.built-in = "NEMA image quality 2001, Discovery STE"  # or file = PATH, [study.source.counts], [study.source.sweep]
+//! source.built-in = "NEMA image quality 2001, Discovery STE"  # or the files of the study: file = PATH, [study.source.counts], …
 //! tubes = "/data/vrpet.tubes"      # opened file of tubes of response; matrix = likewise
 //!
 //! [next]                           # settings of the next run; [[run]]: of earlier runs, oldest first
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Roi;
 use crate::io::rois::{self, RoiEntry};
 use crate::io::{IoError, session_text};
-use crate::plan::{ListFiles, ScanFiles, StudyFiles, SweepFiles};
+use crate::plan::{ListFiles, StudyFiles};
 use crate::text::counted;
 use crate::ui::layer::second_image::SavedLayer;
 use crate::ui::plots::BottomTab;
@@ -85,13 +85,12 @@ pub struct SavedStudy {
 
 /// [`Source`] of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", expecting = "unknown source of the study, or a missing or unknown key of its files")]
 enum SavedSource {
-    File(PathBuf),
-    Counts(ScanFiles),
-    List(ListFiles),
-    Sweep(SweepFiles),
+    /// Title of the built-in study.
     BuiltIn(String),
+    #[serde(untagged)]
+    Files(StudyFiles),
 }
 
 /// Left part of the bottom panel, and measurement of the regions.
@@ -148,20 +147,21 @@ impl SavedRun {
 
 impl SavedStudy {
     /// Returns the study of a source with absolute paths; `None` for a remote study, because sessions are opened locally.
-    pub fn new(title: &str, source: &Source, mut tubes: Option<PathBuf>, mut matrix: Option<PathBuf>) -> Option<Self> {
-        let mut source = match source {
-            Source::Files(StudyFiles::File(path)) => SavedSource::File(path.clone()),
-            Source::Files(StudyFiles::Counts(files)) => SavedSource::Counts(files.clone()),
+    pub fn new(title: &str, source: &Source, tubes: Option<PathBuf>, matrix: Option<PathBuf>) -> Option<Self> {
+        let source = match source {
             // The file will be complete.
-            Source::Files(StudyFiles::Events(files)) => SavedSource::List(ListFiles { is_followed: false, ..files.clone() }),
-            Source::Files(StudyFiles::Sweep(files)) => SavedSource::Sweep(files.clone()),
+            Source::Files(StudyFiles::Events(files)) => {
+                SavedSource::Files(StudyFiles::Events(ListFiles { is_followed: false, ..files.clone() }))
+            }
+            Source::Files(files) => SavedSource::Files(files.clone()),
             Source::BuiltIn(study) => SavedSource::BuiltIn(study.title.to_owned()),
             Source::Elsewhere(_) => return None,
         };
-        for path in source.paths_mut().into_iter().chain(&mut tubes).chain(&mut matrix) {
+        let mut study = Self { title: title.to_owned(), tubes, matrix, source };
+        for path in study.paths_mut() {
             *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
         }
-        Some(Self { title: title.to_owned(), tubes, matrix, source })
+        Some(study)
     }
 
     /// Returns its source.
@@ -170,10 +170,7 @@ impl SavedStudy {
     /// Unknown built-in study.
     pub fn source(&self) -> Result<Source, String> {
         Ok(match &self.source {
-            SavedSource::File(path) => Source::file(path),
-            SavedSource::Counts(files) => files.clone().into(),
-            SavedSource::List(files) => files.clone().into(),
-            SavedSource::Sweep(files) => files.clone().into(),
+            SavedSource::Files(files) => Source::Files(files.clone()),
             SavedSource::BuiltIn(title) => {
                 let study = BUILT_IN.iter().find(|study| study.title == title);
                 Source::BuiltIn(study.ok_or_else(|| format!("there is no built-in study '{title}'"))?.clone())
@@ -182,7 +179,8 @@ impl SavedStudy {
     }
 
     fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        self.source.paths_mut().into_iter().chain(&mut self.tubes).chain(&mut self.matrix)
+        let files = if let SavedSource::Files(files) = &mut self.source { files.paths_mut() } else { Vec::new() };
+        files.into_iter().chain(&mut self.tubes).chain(&mut self.matrix)
     }
 }
 
@@ -200,29 +198,7 @@ impl SavedSession {
             }
         }
     }
-}
 
-impl SavedSource {
-    fn paths_mut(&mut self) -> Vec<&mut PathBuf> {
-        match self {
-            SavedSource::File(path) => vec![path],
-            SavedSource::Counts(ScanFiles { measured, multiplicative, additive, attenuation, added_attenuation, .. }) => {
-                let corrections = multiplicative.iter_mut().chain(additive).chain(attenuation);
-                std::iter::once(measured).chain(corrections).chain(added_attenuation).collect()
-            }
-            SavedSource::List(ListFiles { list, attenuation, added_attenuation, crystals, normalization, .. }) => {
-                let tables = crystals.iter_mut().chain(normalization);
-                std::iter::once(list).chain(attenuation).chain(added_attenuation).chain(tables).collect()
-            }
-            SavedSource::Sweep(SweepFiles { projections, reference, .. }) => {
-                std::iter::once(projections).chain(reference).collect()
-            }
-            SavedSource::BuiltIn(_) => Vec::new(),
-        }
-    }
-}
-
-impl SavedSession {
     /// Reads a file.
     ///
     /// # Errors
