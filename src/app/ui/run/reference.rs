@@ -137,6 +137,14 @@ impl ReferenceImage {
         self.shown.image()
     }
 
+    pub fn shown(&self) -> &DisplayedImage {
+        &self.shown
+    }
+
+    pub fn shown_mut(&mut self) -> &mut DisplayedImage {
+        &mut self.shown
+    }
+
     /// Returns a number that grows with each change of the image.
     pub fn generation(&self) -> u64 {
         self.shown.generation()

@@ -19,7 +19,7 @@ impl App {
     /// Computes the row while its tab is open.
     pub(super) fn derive_model(&mut self, ctx: &Context) {
         let is_drawn = self.panes.is_drawn(Pane::Table(BottomTab::Model));
-        let patience = self.profile_patience();
+        let patience = self.patience();
         let mut model = std::mem::take(&mut self.model);
         model.update(self.model_input().filter(|_| is_drawn), patience, waker(ctx));
         self.model = model;
