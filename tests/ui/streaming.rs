@@ -207,6 +207,9 @@ impl Meter {
     }
 
     fn print(&mut self, what: &str) {
+        let mut longest: Vec<(usize, f64)> = self.0.iter().copied().enumerate().collect();
+        longest.sort_by(|a, b| b.1.total_cmp(&a.1));
+        println!("longest frames (number, ms): {:.1?}", &longest[..longest.len().min(8)]);
         self.0.sort_by(f64::total_cmp);
         let Some(last) = self.0.len().checked_sub(1) else { return };
         let [median, of_99] = [0.5, 0.99].map(|part| self.0[(last as f64 * part) as usize]);

@@ -6,6 +6,7 @@ use crate::algebra::DeviceImage;
 use crate::data::{Extremes, IterateId, Volume};
 use crate::render::{MAX_PART_BYTES, Palette};
 use crate::session::{IterateUpdate, StoredIterate};
+use crate::task::BackgroundTask;
 use crate::ui::widgets::colour_scale::{WindowPercentile, has_negative};
 
 /// Values looked at for the automatic window.
@@ -40,6 +41,16 @@ struct Displayed {
 /// Image that was drawn last: number of the change, and for slices ahead of it their iterate and voxel.
 type Given = (u64, Option<(IterateId, [usize; 3])>);
 
+/// Ends of shares of the values.
+#[derive(Clone, Copy, Default)]
+struct Ranges {
+    top: WindowPercentile,
+    /// Nearly the smallest and nearly the largest value: a few may lie outside.
+    usual: [f32; 2],
+    /// The ends of the share that the window is to show.
+    cut: [f32; 2],
+}
+
 #[derive(Default)]
 pub struct DisplayedImage {
     newest: Option<IterateUpdate>,
@@ -49,18 +60,16 @@ pub struct DisplayedImage {
     filtered: Option<Filtered>,
     /// The selected image, or the one before until the selected one is on the graphics adapter.
     displayed: Option<Displayed>,
-    /// Image that is being sent to the adapter. A newer one waits for its end, so that a live run shows images.
-    coming: Option<Displayed>,
+    /// Image that is being sent to the adapter, and its ranges. A newer one waits for its end, so that a live run shows images.
+    coming: Option<(Displayed, BackgroundTask<Ranges>)>,
     /// Earlier newest frames that are still displayed or coming.
     replaced: Vec<IterateUpdate>,
     generation: u64,
     uploaded: Given,
     /// Smallest and largest value.
     pub range: [f32; 2],
-    /// Nearly the smallest and nearly the largest value: a few may lie outside.
-    usual: [f32; 2],
-    /// The ends of the share that the window is to show, and that share.
-    cut: [f32; 2],
+    ranges: Ranges,
+    /// Share of the values that the window is to show.
     top: WindowPercentile,
 }
 
@@ -77,7 +86,7 @@ impl DisplayedImage {
         // (The solver needs the images on the window's device for the next run.)
         let newest = self.newest.clone().map(|newest| IterateUpdate { on_device: None, ..newest });
         let mut own = Self { newest, ..Self::default() };
-        own.display(own.selected());
+        own.display(own.selected(), None);
         std::mem::replace(self, own)
     }
 
@@ -94,7 +103,8 @@ impl DisplayedImage {
         if self.past.is_none() {
             self.changed();
         }
-        let held = [&self.displayed, &self.coming].map(|image| image.as_ref().map(|image| Arc::as_ptr(&image.unfiltered)));
+        let coming = self.coming.as_ref().map(|(image, _)| image);
+        let held = [self.displayed.as_ref(), coming].map(|image| Some(Arc::as_ptr(&image?.unfiltered)));
         let free = self.replaced.iter().position(|frame| !held.contains(&Some(Arc::as_ptr(&frame.volume))))?;
         Some(self.replaced.swap_remove(free))
     }
@@ -107,7 +117,7 @@ impl DisplayedImage {
         let (volume, extremes) = (Arc::clone(&frame.volume), frame.extremes);
         let before = self.ahead.replace(frame);
         if self.past.is_none() && self.filtered.is_none() && self.is_ahead_alone() {
-            self.measure(&volume, extremes);
+            self.measure(&volume, extremes, None);
         }
         before
     }
@@ -234,24 +244,35 @@ impl DisplayedImage {
     pub fn upload(
         &mut self,
         slices: Option<[usize; 3]>,
-        send: impl FnOnce(IterateId, u64, &Volume, Option<&DeviceImage>) -> bool,
+        mut send: impl FnMut(IterateId, u64, &Volume, Option<&DeviceImage>) -> bool,
     ) {
-        self.coming = self.coming.take().or_else(|| self.selected().filter(|image| !self.is_displayed(image)));
-        if let Some(image) = self.coming.take() {
+        if self.coming.is_none() {
+            let selected = self.selected().filter(|image| !self.is_displayed(image));
+            self.coming = selected.map(|image| self.with_ranges(image));
+        }
+        if let Some((image, ranges)) = self.coming.take() {
             let number = self.generation + 1;
             if send(image.id, number, &image.volume, None) {
-                self.display(Some(image));
+                // They were computed during the upload.
+                self.display(Some(image), ranges.wait().ok());
                 self.uploaded = (number, None);
             } else {
-                self.coming = Some(image);
+                self.coming = Some((image, ranges));
             }
             return;
         }
         let given = (self.generation, self.ahead_id(slices).zip(slices));
-        if self.uploaded != given
-            && let Some((id, volume)) = given.1.map(|(id, _)| id).or_else(|| self.id()).zip(self.drawn(slices))
-            && send(id, self.generation, volume, self.on_device(slices))
-        {
+        if self.uploaded == given {
+            return;
+        }
+        if let Some((id, volume)) = given.1.map(|(id, _)| id).or_else(|| self.id()).zip(self.drawn(slices)) {
+            let mut send = || send(id, self.generation, volume, self.on_device(slices));
+            // The next frame may have newer slices: their image is sent at once.
+            while !send() {
+                if given.1.is_none() {
+                    return;
+                }
+            }
             self.uploaded = given;
         }
     }
@@ -273,22 +294,22 @@ impl DisplayedImage {
 
     /// True if the image has negative values larger than rounding and ringing.
     pub fn is_signed(&self) -> bool {
-        self.usual[0] < -SIGNED * self.usual[1]
+        self.ranges.usual[0] < -SIGNED * self.ranges.usual[1]
     }
 
     /// Sets the percentile of the automatic window.
     pub fn set_top(&mut self, top: WindowPercentile) {
         if self.top != top {
             self.top = top;
-            let all = top == WindowPercentile::NearlyAll;
-            self.cut = self.volume().filter(|_| !all).map_or(self.usual, |volume| ends(volume, self.range[1], top));
+            let ranges = self.volume().map(|volume| Ranges::of(volume, self.range[1], top));
+            self.ranges = ranges.unwrap_or(self.ranges);
         }
     }
 
     /// Returns the automatic window for a palette: from 0, or from a negative smallest value, up to the percentile; for a signed
     /// palette symmetric about 0.
     pub fn auto_window(&self, palette: Palette) -> [f32; 2] {
-        let [low, high] = self.cut;
+        let [low, high] = self.ranges.cut;
         if palette == Palette::Signed {
             let size = high.max(-low);
             return [-size, size];
@@ -316,30 +337,45 @@ impl DisplayedImage {
         let selected = self.selected();
         let is_large = |image: &Displayed| size_of_val(image.volume.as_slice()) > MAX_PART_BYTES;
         if !selected.as_ref().is_some_and(is_large) || self.on_device(None).is_some() {
-            self.display(selected);
+            self.display(selected, None);
         }
     }
 
-    fn display(&mut self, image: Option<Displayed>) {
+    /// Begins to compute the ranges of an image.
+    fn with_ranges(&self, image: Displayed) -> (Displayed, BackgroundTask<Ranges>) {
+        let (volume, high, top) = (Arc::clone(&image.volume), image.extremes.high, self.top);
+        let ranges = BackgroundTask::start("ranges", || {}, move |_| Ranges::of(&volume, high, top));
+        (image, ranges)
+    }
+
+    /// Displays an image, whose ranges are computed if they are not known.
+    fn display(&mut self, image: Option<Displayed>, known: Option<Ranges>) {
         self.generation += 1;
         (self.displayed, self.coming) = (image.clone(), None);
         if self.past.is_none() && self.filtered.is_none() && self.is_ahead_alone() {
             return;
         }
-        image.into_iter().for_each(|image| self.measure(&image.volume, image.extremes));
+        image.into_iter().for_each(|image| self.measure(&image.volume, image.extremes, known));
     }
 
     /// Displays the selected image at once: nothing draws it, or the pictures of a test.
     pub fn display_at_once(&mut self) {
         if self.is_coming() {
-            self.display(self.selected());
+            self.display(self.selected(), None);
         }
     }
 
-    /// Computes the ranges of an image.
-    fn measure(&mut self, volume: &Volume, Extremes { low, high, .. }: Extremes) {
-        (self.range, self.usual) = ([low, high], ends(volume, high, WindowPercentile::NearlyAll));
-        self.cut = if self.top == WindowPercentile::NearlyAll { self.usual } else { ends(volume, high, self.top) };
+    /// Sets the ranges of an image.
+    fn measure(&mut self, volume: &Volume, Extremes { low, high, .. }: Extremes, known: Option<Ranges>) {
+        self.range = [low, high];
+        self.ranges = known.filter(|known| known.top == self.top).unwrap_or_else(|| Ranges::of(volume, high, self.top));
+    }
+}
+
+impl Ranges {
+    fn of(volume: &Volume, high: f32, top: WindowPercentile) -> Self {
+        let usual = ends(volume, high, WindowPercentile::NearlyAll);
+        Self { top, usual, cut: if top == WindowPercentile::NearlyAll { usual } else { ends(volume, high, top) } }
     }
 }
 

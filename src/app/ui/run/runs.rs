@@ -269,7 +269,7 @@ impl Runs {
 
     /// Returns the reference image, for its upload.
     pub fn beside_mut(&mut self) -> &mut DisplayedImage {
-        self.beside.shown_mut()
+        &mut self.beside.shown
     }
 
     /// Updates the reference image that is compared with the displayed one; calls `wake` when it is filtered.

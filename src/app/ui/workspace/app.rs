@@ -411,7 +411,7 @@ impl App {
         self.runs.link(&self.session, waker(ctx));
         self.upload_image(VolumeSlot::Second, frame, ctx);
         let (scale, patience) = (self.scale(), self.patience());
-        let beside = self.runs.beside().and_then(|(_, image)| Some((image.generation(), image.image()?)));
+        let beside = self.runs.beside().and_then(|(_, image)| Some((image.shown.generation(), image.shown.image()?)));
         let input = beside.filter(|_| self.draws_profile()).map(|(generation, volume)| ProfileInput {
             view: &self.slices.view,
             image: (0, generation),

@@ -363,7 +363,7 @@ impl App {
         let how = self.slices.view.beside;
         let is_compared = how != CompareMode::Off && self.comparison_refusal(how).is_none();
         let (reference, image) = self.runs.beside().filter(|_| is_compared)?;
-        let other = image.image().filter(|_| self.graphics.is_none() || image.shown().is_uploaded())?;
+        let other = image.shown.image().filter(|_| self.graphics.is_none() || image.shown.is_uploaded())?;
         let largest_difference = match how {
             // Differences by rounding have no colour.
             CompareMode::Difference => {
@@ -379,7 +379,7 @@ impl App {
     /// Returns the reason why a comparison with the reference image is impossible.
     fn comparison_refusal(&self, how: CompareMode) -> Option<&'static str> {
         let shown = &self.run().shown.volume()?.grid;
-        match self.runs.beside().filter(|_| how != CompareMode::Off)?.1.image() {
+        match self.runs.beside().filter(|_| how != CompareMode::Off)?.1.shown.image() {
             None => Some("No image of that run is stored"),
             Some(other) if how.needs_same_grid() && !other.grid.same_as(shown) => {
                 Some("The difference needs both images on the same grid")
