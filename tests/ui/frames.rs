@@ -31,7 +31,7 @@ const SIZE: [f32; 2] = [1280.0, 900.0];
 const FUSED_SIZE: [f32; 2] = [1400.0, 920.0];
 
 /// Draws into a texture as a window draws into its surface: at most two frames are under way, and none is read back.
-struct Offscreen {
+pub(super) struct Offscreen {
     state: RenderState,
     size: [u32; 2],
     target: wgpu::Texture,
@@ -48,7 +48,7 @@ fn setup() -> WgpuSetup {
 }
 
 impl Offscreen {
-    fn new(size: [f32; 2]) -> Self {
+    pub(super) fn new(size: [f32; 2]) -> Self {
         let size = size.map(|side| side as u32);
         let state = create_render_state(setup(), RendererOptions::PREDICTABLE);
         let target = state.device.create_texture(&wgpu::TextureDescriptor {

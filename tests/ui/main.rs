@@ -45,6 +45,7 @@ mod rooms;
 mod send;
 mod soak;
 mod spectra;
+mod streaming;
 mod sweeps;
 mod targets;
 mod transitions;

@@ -107,7 +107,7 @@ impl SliceRenderer {
         }
     }
 
-    /// Uploads a volume (`[z, y, x]` order, x fastest; `size` is x, y, z). Only another size needs a new texture.
+    /// Uploads a volume (`[z, y, x]` order, x fastest; `size` is x, y, z), and waits for the adapter.
     ///
     /// # Errors
     /// The volume exceeds the limits of the adapter, or the numbers of values and voxels differ.
@@ -120,13 +120,28 @@ impl SliceRenderer {
         values: impl Into<VoxelValues<'a>>,
     ) -> Result<(), RenderError> {
         let uploaded = self.volumes.upload(device, queue, slot, size, values.into());
-        if self.volumes.get(slot).is_none() || uploaded == Ok(true) {
-            self.bind_groups.retain(|pair, _| !pair.contains(&slot));
-        }
-        if uploaded? {
+        self.bind(device, slot);
+        uploaded
+    }
+
+    /// Uploads the next part of the volume with this number, at most [`MAX_PART_BYTES`](super::MAX_PART_BYTES). Returns true after
+    /// the last part; the volume before is drawn until then.
+    ///
+    /// # Errors
+    /// As [`SliceRenderer::upload`].
+    pub fn upload_part<'a>(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        (slot, number): (VolumeSlot, u64),
+        size: [usize; 3],
+        values: impl Into<VoxelValues<'a>>,
+    ) -> Result<bool, RenderError> {
+        let uploaded = self.volumes.upload_part(device, queue, slot, number, size, values.into());
+        if uploaded != Ok(false) || self.volumes.get(slot).is_none() {
             self.bind(device, slot);
         }
-        Ok(())
+        uploaded
     }
 
     /// Draws an image that lies on this device, that of a window, from now on, without a copy; `size` is x, y, z. Returns false, and
@@ -141,14 +156,14 @@ impl SliceRenderer {
     ) -> bool {
         let is_shown = self.volumes.show(window, slot, size, image);
         if is_shown {
-            self.bind_groups.retain(|pair, _| !pair.contains(&slot));
             self.bind(device, slot);
         }
         is_shown
     }
 
-    /// Binds a new texture alone and with each other one.
+    /// Binds the texture of a slot alone and with each other one.
     fn bind(&mut self, device: &wgpu::Device, slot: VolumeSlot) {
+        self.bind_groups.retain(|pair, _| !pair.contains(&slot));
         let held: Vec<VolumeSlot> = self.volumes.held().collect();
         for pair in held.into_iter().flat_map(|other| [[slot, other], [other, slot]]) {
             if let Some(group) = self.bind_group(device, pair) {

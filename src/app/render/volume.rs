@@ -13,8 +13,8 @@ use crate::algebra::DeviceImage;
 use crate::coded::coded;
 use crate::webgpu::{WindowImage, WindowNumber};
 
-/// Bytes that are copied to the adapter at once: the copies take memory until they are complete.
-const MAX_STAGED_BYTES: usize = 1 << 26;
+/// Bytes that are copied to the adapter at once: the time of a copy is part of a frame, and until it is complete it takes memory.
+pub const MAX_PART_BYTES: usize = 1 << 24;
 
 /// Longest wait for such a copy.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -122,23 +122,40 @@ pub enum RenderError {
 
 coded!(RenderError = "render");
 
-/// Volumes on the adapter, and their generations.
-#[derive(Default)]
-pub(super) struct Volumes {
-    textures: [Option<wgpu::Texture>; VolumeSlot::COUNT],
-    /// Images of the solver among them, which stay as they are while they are held here.
-    lent: [Option<DeviceImage>; VolumeSlot::COUNT],
-    generations: [u64; VolumeSlot::COUNT],
+/// Volume that is being copied.
+struct Upload {
+    /// Number of the volume, by which a call continues its upload.
+    number: u64,
+    texture: wgpu::Texture,
+    /// Number of planes on the adapter.
+    num_planes: usize,
 }
+
+/// Volume of a slot.
+#[derive(Default)]
+struct Stored {
+    texture: Option<wgpu::Texture>,
+    /// Texture of the volume before, for the next one.
+    spare: Option<wgpu::Texture>,
+    /// Image of the solver, if it is one, which stays as it is while it is held here.
+    lent: Option<DeviceImage>,
+    upload: Option<Upload>,
+    /// Number of volumes so far.
+    generation: u64,
+}
+
+/// Volumes on the adapter.
+#[derive(Default)]
+pub(super) struct Volumes([Stored; VolumeSlot::COUNT]);
 
 impl Volumes {
     pub(super) fn get(&self, slot: VolumeSlot) -> Option<&wgpu::Texture> {
-        self.textures[slot as usize].as_ref()
+        self.0[slot as usize].texture.as_ref()
     }
 
     /// Returns the number of uploads to a slot.
     pub(super) fn generation(&self, slot: VolumeSlot) -> u64 {
-        self.generations[slot as usize]
+        self.0[slot as usize].generation
     }
 
     /// Returns the slots with a volume.
@@ -146,7 +163,7 @@ impl Volumes {
         VolumeSlot::VARIANTS.iter().copied().filter(|slot| self.get(*slot).is_some())
     }
 
-    /// Uploads a volume; returns true if it has a new texture.
+    /// Uploads a volume, and waits for the adapter between its parts.
     pub(super) fn upload(
         &mut self,
         device: &wgpu::Device,
@@ -154,61 +171,91 @@ impl Volumes {
         slot: VolumeSlot,
         size: [usize; 3],
         values: VoxelValues<'_>,
+    ) -> Result<(), RenderError> {
+        self.0[slot as usize].upload = None;
+        while !self.upload_part(device, queue, slot, 0, size, values)? {
+            // The copies of the planes before free their memory; a lost device is reported by the next draw.
+            let wait = wgpu::PollType::Wait { submission_index: Some(queue.submit([])), timeout: Some(MAX_WAIT) };
+            let _ = device.poll(wait);
+        }
+        Ok(())
+    }
+
+    /// Uploads the next part of the volume with this number, of at most [`MAX_PART_BYTES`] or one plane; an upload of another one
+    /// ends. After the last part, the volume takes the place of the one before; returns true.
+    pub(super) fn upload_part(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        slot: VolumeSlot,
+        number: u64,
+        size: [usize; 3],
+        values: VoxelValues<'_>,
     ) -> Result<bool, RenderError> {
         let expected = size.iter().product();
         if values.len() != expected {
             return Err(RenderError::Length { expected, found: values.len() });
         }
-        let (format, texel_bytes) = values.format();
-        let extent = extent_of(size);
-        if self.lent[slot as usize].take().is_some() {
-            self.textures[slot as usize] = None;
-        }
-        let stored = &mut self.textures[slot as usize];
-        self.generations[slot as usize] += 1;
-        let is_new = stored.as_ref().is_none_or(|texture| texture.size() != extent || texture.format() != format);
-        if is_new {
-            // The old texture frees its memory first.
-            *stored = None;
-        }
-        let texture = match stored {
-            Some(texture) => texture,
-            None => stored.insert(texture(device, size, extent, format)?),
+        let ((format, texel_bytes), extent, plane) = (values.format(), extent_of(size), size[0] * size[1]);
+        let num_at_once = (MAX_PART_BYTES / (texel_bytes * plane.max(1))).clamp(1, size[2].max(1));
+        let stored = &mut self.0[slot as usize];
+        let mut upload = match stored.upload.take().filter(|upload| upload.number == number) {
+            Some(upload) => upload,
+            None => Upload { number, texture: stored.target(device, size, format, num_at_once >= size[2])?, num_planes: 0 },
         };
-        let plane = size[0] * size[1];
-        let num_planes = (MAX_STAGED_BYTES / (texel_bytes * plane.max(1))).clamp(1, size[2].max(1));
-        for first in (0..size[2]).step_by(num_planes) {
-            if first > 0 {
-                // The copies of the planes before free their memory; a lost device is reported by the next draw.
-                let wait = wgpu::PollType::Wait { submission_index: Some(queue.submit([])), timeout: Some(MAX_WAIT) };
-                let _ = device.poll(wait);
-            }
-            let last = (first + num_planes).min(size[2]);
-            let origin = wgpu::Origin3d { z: first as u32, ..wgpu::Origin3d::ZERO };
-            let part = wgpu::Extent3d { depth_or_array_layers: (last - first) as u32, ..extent };
-            let layout = wgpu::TexelCopyBufferLayout {
-                offset: 0,
-                bytes_per_row: Some(texel_bytes as u32 * extent.width),
-                rows_per_image: Some(extent.height),
-            };
-            let target = wgpu::TexelCopyTextureInfo { origin, ..texture.as_image_copy() };
-            values.write(first * plane..last * plane, |texels| queue.write_texture(target, texels, layout, part));
+        let first = upload.num_planes;
+        upload.num_planes = (first + num_at_once).min(size[2]);
+        let origin = wgpu::Origin3d { z: first as u32, ..wgpu::Origin3d::ZERO };
+        let part = wgpu::Extent3d { depth_or_array_layers: (upload.num_planes - first) as u32, ..extent };
+        let layout = wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(texel_bytes as u32 * extent.width),
+            rows_per_image: Some(extent.height),
+        };
+        let target = wgpu::TexelCopyTextureInfo { origin, ..upload.texture.as_image_copy() };
+        values.write(first * plane..upload.num_planes * plane, |texels| queue.write_texture(target, texels, layout, part));
+        if upload.num_planes < size[2] {
+            stored.upload = Some(upload);
+            return Ok(false);
         }
-        Ok(is_new)
+        let is_lent = stored.lent.take().is_some();
+        stored.spare = stored.texture.replace(upload.texture).filter(|_| !is_lent);
+        stored.generation += 1;
+        Ok(true)
     }
-}
 
-impl Volumes {
     /// Takes an image of the solver over, without a copy; false if it is of another window or size.
     pub(super) fn show(&mut self, window: WindowNumber, slot: VolumeSlot, size: [usize; 3], image: &DeviceImage) -> bool {
         let Some(WindowImage { window: of, texture }) = image.open() else { return false };
         if *of != window || texture.size() != extent_of(size) {
             return false;
         }
-        self.textures[slot as usize] = Some(texture.clone());
-        self.lent[slot as usize] = Some(image.clone());
-        self.generations[slot as usize] += 1;
+        let generation = self.generation(slot) + 1;
+        let (texture, lent) = (Some(texture.clone()), Some(image.clone()));
+        self.0[slot as usize] = Stored { texture, lent, generation, ..Stored::default() };
         true
+    }
+}
+
+impl Stored {
+    /// Returns the texture of the next volume: the present one if the volume is uploaded `at_once`. Else the volume before is drawn
+    /// meanwhile, in its own texture if the memory suffices for both.
+    fn target(
+        &mut self,
+        device: &wgpu::Device,
+        size: [usize; 3],
+        format: wgpu::TextureFormat,
+        at_once: bool,
+    ) -> Result<wgpu::Texture, RenderError> {
+        let fits = |texture: &wgpu::Texture| texture.size() == extent_of(size) && texture.format() == format;
+        let before = self.texture.take_if(|texture| at_once && self.lent.is_none() && fits(texture));
+        if let Some(known) = before.or_else(|| self.spare.take().filter(fits)) {
+            return Ok(known);
+        }
+        new_texture(device, size, format).or_else(|error| {
+            self.texture = None;
+            if matches!(error, RenderError::Refused { .. }) { new_texture(device, size, format) } else { Err(error) }
+        })
     }
 }
 
@@ -217,12 +264,7 @@ fn extent_of([width, height, depth]: [usize; 3]) -> wgpu::Extent3d {
 }
 
 /// Returns an empty texture for a volume.
-fn texture(
-    device: &wgpu::Device,
-    size: [usize; 3],
-    extent: wgpu::Extent3d,
-    format: wgpu::TextureFormat,
-) -> Result<wgpu::Texture, RenderError> {
+fn new_texture(device: &wgpu::Device, size: [usize; 3], format: wgpu::TextureFormat) -> Result<wgpu::Texture, RenderError> {
     let limit = device.limits().max_texture_dimension_3d;
     let found = size.into_iter().max().unwrap_or(0);
     if found > limit as usize {
@@ -232,7 +274,7 @@ fn texture(
     let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
     let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST;
     let flat = texture_descriptor("volume", [1; 2], format, usage);
-    let descriptor = wgpu::TextureDescriptor { size: extent, dimension: wgpu::TextureDimension::D3, ..flat };
+    let descriptor = wgpu::TextureDescriptor { size: extent_of(size), dimension: wgpu::TextureDimension::D3, ..flat };
     let texture = device.create_texture(&descriptor);
     // Outside a browser the errors of a scope are available immediately.
     let errors = [block_on(validation.pop()), block_on(memory.pop())];

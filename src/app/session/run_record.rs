@@ -1,6 +1,7 @@
 //! Record of a run, from which the provenance of each of its images is made: of stored iterates, of the newest image, and of the
 //! image that is displayed during the set-up of the next run.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::IterateReport;
@@ -15,68 +16,100 @@ use crate::plan::{
 };
 use crate::recon::{AscentReport, Explained, Optimality, RaceReport};
 
+/// Number of newest steps with a complete record. Earlier images are stored only after full iterations, so that the record keeps
+/// these steps, and those with an objective.
+const NUM_NEWEST: usize = 16_384;
+
 /// Set-up of a run, and the results of its steps.
 #[derive(Clone, Debug)]
 pub struct RunRecord {
     info: StartInfo,
     start: Start,
-    /// Number of steps and time since the start, after each step.
-    times: Vec<(usize, Duration)>,
-    /// Number of steps and of events of the image, for a growing list.
-    events: Vec<(usize, usize)>,
+    /// Results by number of steps.
+    steps: BTreeMap<usize, StepRecord>,
     /// Accumulations, from each step at which they changed.
     accumulations: Vec<AccumulationSpan>,
-    /// Losses of steps with a race condition.
-    races: Vec<(usize, RaceReport)>,
-    /// Reports of an algorithm that climbs to a maximum, by number of steps.
-    ascents: Vec<(usize, AscentReport)>,
-    /// Parts of the data that images explain, if known.
-    explained: Vec<(usize, Explained)>,
+    /// Penalties and step sizes, from each step at which they changed.
+    tunings: Vec<TuningSpan>,
     /// Optimality residuals, by the steps of their images.
-    optimalities: Vec<(usize, Optimality)>,
+    optimalities: BTreeMap<usize, Optimality>,
     /// Number of steps and text of each stopping rule that was met.
     rules: Vec<(usize, String)>,
 }
 
+/// Result of a step.
+#[derive(Clone, Debug)]
+struct StepRecord {
+    completes_iteration: bool,
+    /// Time since the start.
+    elapsed: Duration,
+    /// Number of events of the image, for a growing list.
+    num_events: Option<usize>,
+    /// Losses, if the step had a race condition.
+    race: Option<RaceReport>,
+    /// Report of an algorithm that climbs to a maximum.
+    ascent: Option<AscentReport>,
+    /// Part of the data that the image explains, if known.
+    explained: Option<Explained>,
+}
+
+impl StepRecord {
+    /// True if a record of many steps keeps this one.
+    fn is_lasting(&self) -> bool {
+        self.completes_iteration || self.explained.is_some() || self.ascent.is_some_and(|ascent| ascent.objective.is_some())
+    }
+}
+
 impl RunRecord {
     pub fn new(info: StartInfo) -> Self {
-        let (times, events, accumulations, races) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (ascents, explained, optimalities, rules) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { info, start: Start::now(), times, events, accumulations, races, ascents, explained, optimalities, rules }
+        let (steps, optimalities) = (BTreeMap::new(), BTreeMap::new());
+        let (accumulations, tunings, rules) = (Vec::new(), Vec::new(), Vec::new());
+        Self { info, start: Start::now(), steps, accumulations, tunings, optimalities, rules }
     }
 
     pub fn add(&mut self, report: &IterateReport) {
-        let IterateReport { subiteration, accumulation, .. } = *report;
-        self.times.push((subiteration, report.elapsed));
-        self.events.extend(report.num_events.map(|num| (subiteration, num)));
+        let IterateReport {
+            subiteration, accumulation, completes_iteration, elapsed, num_events, race, ascent, explained, ..
+        } = *report;
         if self.accumulations.last().is_none_or(|span| span.accumulation != accumulation) {
             self.accumulations.push(AccumulationSpan { from_subiteration: subiteration, accumulation });
         }
-        self.races.extend(report.race.map(|race| (subiteration, race)));
-        let residual = report.ascent.and_then(|ascent| ascent.optimality);
-        self.optimalities.extend(residual.map(|residual| (subiteration.saturating_sub(1), residual)));
-        self.ascents.extend(report.ascent.map(|ascent| (subiteration, ascent)));
-        self.explained.extend(report.explained.map(|explained| (subiteration, explained)));
+        if let Some(AscentReport { tuning, optimality, .. }) = ascent {
+            if self.tunings.last().is_none_or(|span| span.tuning != tuning) {
+                self.tunings.push(TuningSpan { from_subiteration: subiteration, tuning });
+            }
+            self.optimalities.extend(optimality.map(|residual| (subiteration.saturating_sub(1), residual)));
+        }
+        self.steps.insert(subiteration, StepRecord { completes_iteration, elapsed, num_events, race, ascent, explained });
+        let old = subiteration.saturating_sub(NUM_NEWEST);
+        if self.steps.get(&old).is_some_and(|step| !step.is_lasting()) {
+            self.steps.remove(&old);
+        }
     }
 
     /// Adds the part of the data that the image after the last step explains.
     pub fn explained(&mut self, subiteration: usize, explained: Explained) {
-        self.explained.push((subiteration, explained));
+        self.steps.entry(subiteration).and_modify(|step| step.explained = Some(explained));
     }
 
     /// Adds the distance of an image from the maximum of its objective.
     pub fn optimality(&mut self, subiteration: usize, residual: Optimality) {
-        self.optimalities.push((subiteration, residual));
+        self.optimalities.insert(subiteration, residual);
     }
 
     /// Returns the part of the data that the image after this number of steps explains, if known.
     pub fn explained_by(&self, subiteration: usize) -> Option<Explained> {
-        self.explained.iter().rev().find(|(step, _)| *step == subiteration).map(|(_, explained)| *explained)
+        self.steps.get(&subiteration)?.explained
+    }
+
+    /// Returns the results of the last step up to this number, and of those before it.
+    fn up_to(&self, subiteration: usize) -> impl Iterator<Item = (&usize, &StepRecord)> {
+        self.steps.range(..=subiteration).rev()
     }
 
     /// Adds a stopping rule that was met after the last step.
     pub fn stopped_by(&mut self, rule: &str) {
-        let done = self.times.last().map_or(0, |(step, _)| *step);
+        let done = self.steps.last_key_value().map_or(0, |(step, _)| *step);
         self.rules.push((done, rule.to_owned()));
     }
 
@@ -88,15 +121,14 @@ impl RunRecord {
 
     /// Returns the losses of the race condition of a step, if it had one.
     pub fn race_at(&self, subiteration: usize) -> Option<RaceReport> {
-        self.races.binary_search_by_key(&subiteration, |(step, _)| *step).ok().map(|index| self.races[index].1)
+        self.steps.get(&subiteration)?.race
     }
 
     /// Returns the progress of the run after this number of steps (for a sweep projections).
     pub fn progress(&self, subiteration: usize, iterations_requested: usize) -> Progress {
         let data = self.info.job.data();
         if data.growing_list().is_some() {
-            let num_done = self.events.partition_point(|(step, _)| *step <= subiteration);
-            let events = self.events[..num_done].last().map_or(0, |(_, events)| *events);
+            let events = self.up_to(subiteration).find_map(|(_, step)| step.num_events).unwrap_or(0);
             return Progress::Arrived { updates: subiteration, events, complete: false };
         }
         if let Some(series) = data.oximetry() {
@@ -128,15 +160,15 @@ impl RunRecord {
         let settings = &self.info.job.settings;
         let ends_there =
             settings.algorithm.is_least_squares() && settings.algorithm.default_iterations() == Some(iterations_requested);
-        let update = self.ascents.iter().rev().find(|(step, _)| *step == subiteration).map(|(_, ascent)| ascent.update);
+        let update = self.steps.get(&subiteration).and_then(|step| Some(step.ascent?.update));
         update.filter(|_| ends_there).is_some_and(|update| tv_settings(&settings.parameters).unconverged(update).is_some())
     }
 
     /// Returns the provenance of the image after this number of steps.
     pub fn provenance(&self, subiteration: usize, iterations_requested: usize, post_filter_fwhm_mm: Option<f64>) -> Provenance {
         let info = &self.info;
-        let num_done = self.times.partition_point(|(step, _)| *step <= subiteration);
-        let times = self.start.times_of(self.times[..num_done].last().map_or(Duration::ZERO, |(_, elapsed)| *elapsed));
+        let elapsed = self.up_to(subiteration).next().map_or(Duration::ZERO, |(_, step)| step.elapsed);
+        let times = self.start.times_of(elapsed);
         let threads = info.job.settings.num_threads.unwrap_or_else(num_cores);
         let device = DeviceRecord { name: info.device.clone(), threads };
         let Study { origin, measured, .. } = &*info.job.study;
@@ -178,24 +210,21 @@ impl RunRecord {
 
     /// Returns the record of the step that made an image, by an algorithm that climbs.
     fn ascent_record(&self, subiteration: usize) -> Option<AscentRecord> {
-        let so_far = &self.ascents[..self.ascents.partition_point(|(step, _)| *step <= subiteration)];
-        let (_, AscentReport { step_size, num_halved, update, .. }) = *so_far.last()?;
-        let record = |(step, ascent): &(usize, AscentReport)| {
-            let value = ascent.objective?;
+        let AscentReport { step_size, num_halved, update, .. } = self.up_to(subiteration).find_map(|(_, step)| step.ascent)?;
+        let record = |(step, result): (&usize, &StepRecord)| {
+            let value = result.ascent?.objective?;
             let (data_term, penalty) = (value.log_likelihood, value.penalty);
             Some(ObjectiveRecord { of_subiteration: step.saturating_sub(1), data_term, penalty })
         };
-        let objective = so_far.iter().rev().find_map(record);
-        let same = so_far.chunk_by(|(_, before), (_, after)| before.tuning == after.tuning);
-        let spans = same.map(|steps| TuningSpan { from_subiteration: steps[0].0, tuning: steps[0].1.tuning });
-        let spans: Vec<TuningSpan> = spans.collect();
-        let switched = if spans.len() > 1 { spans } else { Vec::new() };
+        let objective = self.up_to(subiteration).find_map(record);
+        let spans = &self.tunings[..self.tunings.partition_point(|span| span.from_subiteration <= subiteration)];
+        let switched = if spans.len() > 1 { spans.to_vec() } else { Vec::new() };
         let is_auto = self.info.job.settings.parameters.is(&BETA, AUTO);
-        let beta_found = so_far.first().filter(|_| is_auto).map(|(_, ascent)| ascent.tuning.strength);
+        let beta_found = spans.first().filter(|_| is_auto).map(|span| span.tuning.strength);
         let is_by_noise = self.info.job.settings.algorithm.is_least_squares() && self.info.job.finds_strength();
-        let lambda_found = so_far.last().filter(|_| is_by_noise).map(|(_, ascent)| ascent.tuning.strength);
-        let residual = self.optimalities.iter().rev().find(|(step, _)| *step <= subiteration);
-        let optimality = residual.map(|&(of_subiteration, residual)| OptimalityRecord { of_subiteration, residual });
+        let lambda_found = spans.last().filter(|_| is_by_noise).map(|span| span.tuning.strength);
+        let residual = self.optimalities.range(..=subiteration).next_back();
+        let optimality = residual.map(|(&of_subiteration, &residual)| OptimalityRecord { of_subiteration, residual });
         let converged = optimality.map(|optimality| optimality.residual.has_converged());
         Some(AscentRecord { objective, optimality, converged, step_size, num_halved, update, beta_found, lambda_found, switched })
     }

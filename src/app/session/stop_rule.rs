@@ -1,7 +1,9 @@
 //! Stopping rules of a run. The solver checks them after each full iteration, so that the last image is the one that met the rule.
 
+use std::collections::VecDeque;
+
+use super::IterateReport;
 use super::measurements::{background_noise, roi_numbers};
-use super::{IterateReport, RoiNumbers};
 use crate::data::Roi;
 
 /// Stopping rule. All parts are fractions.
@@ -27,15 +29,18 @@ pub enum StopRule {
     },
 }
 
+/// Iterations whose recoveries are stored also without a rule that needs them: a later rule may.
+const MIN_STORED: usize = 101;
+
 /// Stopping rules of one run.
 #[derive(Debug, Default)]
 pub(super) struct StopWatch {
     /// Rules, and true for those that were met: they do not stop the run again.
     rules: Vec<(StopRule, bool)>,
-    /// Log-likelihood of each iteration.
+    /// Log-likelihoods of the first iteration and of the last two.
     likelihoods: Vec<f64>,
-    /// Names and contrast recoveries of the ROIs after each iteration since their last edit.
-    recoveries: Vec<Vec<(String, Option<f64>)>>,
+    /// Contrast recoveries of the ROIs after each of the last iterations since their last edit.
+    recoveries: VecDeque<Vec<Option<f64>>>,
     /// ROIs of these numbers.
     rois: Vec<Roi>,
 }
@@ -54,20 +59,24 @@ impl StopWatch {
         }
         let sums: Vec<_> = report.roi_sums.iter().copied().map(Some).collect();
         let numbers = roi_numbers(rois, &sums, 1.0);
-        let recovery = |(roi, numbers): (&Roi, &Option<RoiNumbers>)| {
-            (roi.name.clone(), numbers.as_ref().and_then(|numbers| numbers.recovery))
-        };
         // Numbers of another region under the same name are not comparable.
         if !have_equal_numbers(&self.rois, rois) {
             self.rois = rois.to_vec();
             self.recoveries.clear();
         }
-        self.recoveries.push(rois.iter().zip(&numbers).map(recovery).collect());
-        self.likelihoods.extend(report.log_likelihood);
-        let noise = background_noise(rois, &numbers);
+        self.recoveries.push_back(numbers.iter().map(|numbers| numbers.as_ref().and_then(|numbers| numbers.recovery)).collect());
         let Self { rules, likelihoods, recoveries, .. } = self;
+        let longest = rules.iter().map(|(rule, _)| rule.num_iterations()).fold(MIN_STORED, usize::max);
+        while recoveries.len() > longest {
+            recoveries.pop_front();
+        }
+        likelihoods.extend(report.log_likelihood);
+        if likelihoods.len() > 3 {
+            likelihoods.remove(1);
+        }
+        let noise = background_noise(rois, &numbers);
         let met = rules.iter_mut().filter(|(_, met)| !met).find_map(|(rule, met)| {
-            let reason = rule.reason_if_met(noise, likelihoods, recoveries)?;
+            let reason = rule.reason_if_met(noise, likelihoods, recoveries, rois)?;
             *met = true;
             Some(reason)
         })?;
@@ -87,11 +96,17 @@ impl StopRule {
         }
     }
 
+    /// Returns the number of iterations whose recoveries it compares.
+    fn num_iterations(&self) -> usize {
+        if let StopRule::SteadyRecovery { iterations, .. } = self { iterations.saturating_add(1) } else { 0 }
+    }
+
     fn reason_if_met(
         &self,
         noise: Option<f64>,
         likelihoods: &[f64],
-        recoveries: &[Vec<(String, Option<f64>)>],
+        recoveries: &VecDeque<Vec<Option<f64>>>,
+        rois: &[Roi],
     ) -> Option<String> {
         match self {
             StopRule::Noise { nsr } => {
@@ -99,9 +114,9 @@ impl StopRule {
                 Some(format!("the background's NSR of {:.1} % passed {:.1} %", 100.0 * found, 100.0 * nsr))
             }
             StopRule::SteadyRecovery { roi, band, iterations } => {
-                let of_roi = |numbers: &Vec<(String, Option<f64>)>| numbers.iter().find(|(name, _)| name == roi)?.1;
-                let start = recoveries.len().checked_sub(iterations + 1)?;
-                let lately: Vec<f64> = recoveries[start..].iter().map(of_roi).collect::<Option<_>>()?;
+                let index = rois.iter().position(|of| of.name == *roi)?;
+                let start = recoveries.len().checked_sub(self.num_iterations())?;
+                let lately: Vec<f64> = recoveries.range(start..).map(|numbers| *numbers.get(index)?).collect::<Option<_>>()?;
                 let (low, high) =
                     lately.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
                 (high - low <= *band).then(|| {
@@ -143,13 +158,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::data::{RoiMask, RoiRole};
+    use crate::data::{RoiMask, RoiRole, RoiShape};
     use crate::operator::Accumulation;
     use crate::recon::StageTimes;
 
     fn met(rule: &StopRule, noise: Option<f64>, likelihoods: &[f64], recoveries: &[f64]) -> bool {
-        let recoveries: Vec<_> = recoveries.iter().map(|value| vec![("A".to_owned(), Some(*value))]).collect();
-        rule.reason_if_met(noise, likelihoods, &recoveries).is_some()
+        let recoveries = recoveries.iter().map(|value| vec![Some(*value)]).collect();
+        rule.reason_if_met(noise, likelihoods, &recoveries, &[Roi::new("A", RoiShape::Sphere { radius_mm: 1.0 }, [0.0; 3])])
+            .is_some()
     }
 
     #[test]
@@ -159,7 +175,10 @@ mod tests {
             [Some(0.09), Some(0.1), Some(0.11), None].map(|noise| met(&rule, noise, &[], &[])),
             [false, false, true, false]
         );
-        assert_eq!(rule.reason_if_met(Some(0.125), &[], &[]).unwrap(), "the background's NSR of 12.5 % passed 10.0 %");
+        assert_eq!(
+            rule.reason_if_met(Some(0.125), &[], &VecDeque::new(), &[]).unwrap(),
+            "the background's NSR of 12.5 % passed 10.0 %"
+        );
     }
 
     #[test]
@@ -174,7 +193,7 @@ mod tests {
     #[test]
     fn a_recovery_is_not_compared_with_those_before_an_edit() {
         let roi = |name: &str, role, radius_mm| {
-            let shape = crate::data::RoiShape::Sphere { radius_mm };
+            let shape = RoiShape::Sphere { radius_mm };
             Roi { role, activity_ratio: Some(4.0), ..Roi::new(name, shape, [0.0; 3]) }
         };
         let rois = |radius_mm| [roi("H", RoiRole::Hot, radius_mm), roi("B", RoiRole::Background, 5.0)];
@@ -205,6 +224,8 @@ mod tests {
             .map(|iteration| watch.add(&report(iteration), &rois(if iteration <= 2 { 2.0 } else { 3.0 })).is_some())
             .collect();
         assert_eq!(met, [false, false, false, false, true]);
+        (6..=500).for_each(|iteration| _ = watch.add(&report(iteration), &rois(3.0)));
+        assert_eq!(watch.recoveries.len(), MIN_STORED);
     }
 
     #[test]

@@ -194,7 +194,8 @@ fn settings(runs: &[&RunView]) -> Vec<Row> {
 
 /// Returns the last value of a curve up to an axis value.
 fn at(points: &[[f64; 2]], axis_value: f64) -> Option<f64> {
-    points.iter().rev().find(|point| point[0] <= axis_value + 1e-9).map(|point| point[1])
+    let num_before = points.partition_point(|point| point[0] <= axis_value + 1e-9);
+    points[..num_before].last().map(|point| point[1])
 }
 
 /// Returns the results of the runs at the displayed iterate, or of shorter runs at their last one.
@@ -221,10 +222,9 @@ fn results(runs: &[&RunView], axis_value: f64, view: &PlotsView) -> Vec<Row> {
         for series in runs.iter().flat_map(|view| of(view.curves())).filter(|series| !series.is_earlier) {
             let name = format!("{title} {}", series.name);
             if !rows.iter().any(|(other, _)| *other == name) {
-                let own = |view: &RunView| {
-                    of(view.curves()).iter().find(|other| other.name == series.name && !other.is_earlier).cloned()
-                };
-                rows.push(row(&name, &|view| Some(format::value(factor * at(&own(view)?.points, end(view))?))));
+                let is_same = |other: &&Series| other.name == series.name && !other.is_earlier;
+                let last = |view: &RunView| at(&of(view.curves()).iter().find(is_same)?.points, end(view));
+                rows.push(row(&name, &|view| Some(format::value(factor * last(view)?))));
             }
         }
     };

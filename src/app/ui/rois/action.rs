@@ -22,7 +22,7 @@ pub enum RoiAction {
     PlaceNema(NemaStandard),
     CancelSearch,
     /// Copies the table as text to the clipboard.
-    CopyTable(String),
+    CopyTable,
     Edit(RoiEdit),
 }
 

@@ -5,7 +5,7 @@ pub mod document;
 pub mod measured;
 mod roi_fields;
 pub mod roi_panel;
-mod roi_table;
+pub mod roi_table;
 pub mod roi_view;
 pub mod search;
 pub mod state;

@@ -182,9 +182,10 @@ fn contour_ui(index: usize, contour: &Isocontour, view: &RoiView, ui: &mut Ui, a
 }
 
 /// Returns the mean over all background ROIs in the displayed image; `None` without such ROIs.
-fn background_mean(rois: &[Roi], numbers: &[RoiNumbers]) -> Option<f64> {
+fn background_mean(rois: &[Roi], numbers: &[Option<RoiNumbers>]) -> Option<f64> {
     let of_role = rois.iter().zip(numbers).filter(|(roi, _)| roi.role == RoiRole::Background);
-    let measured = of_role.filter_map(|(_, numbers)| Some((numbers.mean?, numbers.volume_ml)));
+    let measured =
+        of_role.filter_map(|(_, numbers)| numbers.as_ref().and_then(|numbers| Some((numbers.mean?, numbers.volume_ml))));
     let (sum, volume) = measured.fold((0.0, 0.0), |(sum, all), (mean, volume)| (sum + mean * volume, all + volume));
     (volume > 0.0).then(|| sum / volume)
 }

@@ -6,7 +6,7 @@ use strum::VariantArray as _;
 use super::action::{RoiAction, RoiEdit};
 use super::measured::RoiLabels;
 use super::roi_fields::fields_ui;
-use super::roi_table::{table_text, table_ui};
+use super::roi_table::table_ui;
 use super::roi_view::RoiView;
 use crate::ui::widgets::fields::{anonymise_ui, button_if, item, name_menu, push_if_clicked};
 use crate::ui::widgets::file_task::{FileTask, NemaStandard};
@@ -82,7 +82,7 @@ fn buttons_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
         button(view.is_measured, icons::EXPORT, "Export CSV…", help, RoiAction::Ask(FileTask::ExportCsv));
         if !view.rois().is_empty() {
             let help = "The table as text for a spreadsheet, to the clipboard";
-            button(!view.table.numbers().is_empty(), icons::TABLE, "Copy table", help, RoiAction::CopyTable(table_text(view)));
+            button(view.table.is_current(), icons::TABLE, "Copy table", help, RoiAction::CopyTable);
             labels_ui(state.labels, ui, actions);
         }
         ui.menu_button("NEMA", |ui| nema_ui(ui, actions));

@@ -134,7 +134,8 @@ pub fn table_ui(view: &RoiView, ui: &mut Ui, actions: &mut Vec<RoiAction>) {
                     row_cells = Some((row, cells(view, row)));
                 }
                 let cell = row_cells.as_ref().map(|(_, cells)| &cells[place - 1]);
-                cell.into_iter().for_each(|cell| cell.show(COLUMNS[place].head, &view.rois()[row].name, ui));
+                let of = &view.rois()[row].name;
+                cell.into_iter().for_each(|cell| cell.show(COLUMNS[place].head, of, view.table.is_current(), ui));
             }
         }
     });
@@ -239,8 +240,9 @@ impl Cell {
         value.map_or_else(|| "–".to_owned(), format::value).into()
     }
 
-    fn show(&self, head: &str, roi: &str, ui: &mut Ui) {
-        let response = ui.add(egui::Label::new(RichText::new(&self.text).small()).extend());
+    fn show(&self, head: &str, roi: &str, is_current: bool, ui: &mut Ui) {
+        let text = RichText::new(&self.text).small();
+        let response = ui.add(egui::Label::new(if is_current { text } else { text.weak() }).extend());
         // The accessible name of numbers that may be missing, and of means with their deviation, contains column and region.
         let head = match head {
             "recovery" => Some("Recovery"),
@@ -252,7 +254,8 @@ impl Cell {
             let label = format!("{head} of {roi}: {}", self.text);
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
         }
-        if let Some(reason) = self.reason {
+        let pending = Some("In the image before; the displayed image is being measured").filter(|_| !is_current);
+        if let Some(reason) = pending.or(self.reason) {
             response.on_hover_text(reason);
         }
     }
@@ -266,8 +269,11 @@ fn cells(view: &RoiView, index: usize) -> [Cell; COLUMNS.len() - 1] {
         (RoiRole::Hot, None) => "hot ?:1".into(),
         (role, _) => role.name().to_owned(),
     };
-    let Some(n) = view.table.numbers().get(index) else {
+    let Some(numbers) = view.table.numbers().get(index) else {
         return std::array::from_fn(|k| if COLUMNS[k + 1].head == "role" { role.clone().into() } else { Cell::value(None) });
+    };
+    let Some(n) = numbers else {
+        return std::array::from_fn(|k| if COLUMNS[k + 1].head == "role" { &role } else { "…" }.to_owned().into());
     };
     let scaled = |value: Option<f64>| Cell::value(value.map(|value| view.scale.value(value)));
     let end = |value: f32| scaled(n.mean.map(|_| f64::from(value)));

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::algebra::DeviceImage;
 use crate::data::{Extremes, IterateId, Volume};
-use crate::render::Palette;
+use crate::render::{MAX_PART_BYTES, Palette};
 use crate::session::{IterateUpdate, StoredIterate};
+use crate::task::BackgroundTask;
 use crate::ui::widgets::colour_scale::{WindowPercentile, has_negative};
 
 /// Values looked at for the automatic window.
@@ -16,7 +17,7 @@ const END_SLICES: f64 = 0.1;
 const SIGNED: f32 = 0.01;
 
 /// Image after the post-filter.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Filtered {
     pub id: IterateId,
     pub fwhm_mm: f64,
@@ -26,8 +27,29 @@ pub struct Filtered {
     pub unfiltered: Arc<Volume>,
 }
 
+/// Image that is displayed, or will be.
+#[derive(Clone)]
+struct Displayed {
+    id: IterateId,
+    /// FWHM of its filter, mm.
+    fwhm_mm: Option<f64>,
+    volume: Arc<Volume>,
+    extremes: Extremes,
+    unfiltered: Arc<Volume>,
+}
+
 /// Image that was drawn last: number of the change, and for slices ahead of it their iterate and voxel.
 type Given = (u64, Option<(IterateId, [usize; 3])>);
+
+/// Ends of shares of the values.
+#[derive(Clone, Copy, Default)]
+struct Ranges {
+    top: WindowPercentile,
+    /// Nearly the smallest and nearly the largest value: a few may lie outside.
+    usual: [f32; 2],
+    /// The ends of the share that the window is to show.
+    cut: [f32; 2],
+}
 
 #[derive(Default)]
 pub struct DisplayedImage {
@@ -36,14 +58,18 @@ pub struct DisplayedImage {
     ahead: Option<IterateUpdate>,
     past: Option<StoredIterate>,
     filtered: Option<Filtered>,
+    /// The selected image, or the one before until the selected one is on the graphics adapter.
+    displayed: Option<Displayed>,
+    /// Image that is being sent to the adapter, and its ranges. A newer one waits for its end, so that a live run shows images.
+    coming: Option<(Displayed, BackgroundTask<Ranges>)>,
+    /// Earlier newest frames that are still displayed or coming.
+    replaced: Vec<IterateUpdate>,
     generation: u64,
     uploaded: Given,
     /// Smallest and largest value.
     pub range: [f32; 2],
-    /// Nearly the smallest and nearly the largest value: a few may lie outside.
-    usual: [f32; 2],
-    /// The ends of the share that the window is to show, and that share.
-    cut: [f32; 2],
+    ranges: Ranges,
+    /// Share of the values that the window is to show.
     top: WindowPercentile,
 }
 
@@ -60,11 +86,11 @@ impl DisplayedImage {
         // (The solver needs the images on the window's device for the next run.)
         let newest = self.newest.clone().map(|newest| IterateUpdate { on_device: None, ..newest });
         let mut own = Self { newest, ..Self::default() };
-        own.changed();
+        own.display(own.selected(), None);
         std::mem::replace(self, own)
     }
 
-    /// Takes the newest frame in; the one before comes back, to be returned to the session.
+    /// Takes the newest frame in; an earlier one that is no longer displayed comes back, to be returned to the session.
     pub fn set_newest(&mut self, frame: IterateUpdate) -> Option<IterateUpdate> {
         if frame.slices.is_some() {
             return self.set_ahead(frame);
@@ -73,11 +99,14 @@ impl DisplayedImage {
         if self.past.is_none() && self.newest.as_ref().is_some_and(|before| before.id.run != frame.id.run) {
             self.filtered = None;
         }
-        let before = self.newest.replace(frame);
+        self.replaced.extend(self.newest.replace(frame));
         if self.past.is_none() {
             self.changed();
         }
-        before
+        let coming = self.coming.as_ref().map(|(image, _)| image);
+        let held = [self.displayed.as_ref(), coming].map(|image| Some(Arc::as_ptr(&image?.unfiltered)));
+        let free = self.replaced.iter().position(|frame| !held.contains(&Some(Arc::as_ptr(&frame.volume))))?;
+        Some(self.replaced.swap_remove(free))
     }
 
     /// Receives a frame with slices alone, if it is newer than the newest frame. Returns the frame that is no longer needed.
@@ -88,7 +117,7 @@ impl DisplayedImage {
         let (volume, extremes) = (Arc::clone(&frame.volume), frame.extremes);
         let before = self.ahead.replace(frame);
         if self.past.is_none() && self.filtered.is_none() && self.is_ahead_alone() {
-            self.measure(&volume, extremes);
+            self.measure(&volume, extremes, None);
         }
         before
     }
@@ -146,7 +175,8 @@ impl DisplayedImage {
         if filtered.as_ref().is_some_and(|filtered| Some(filtered.id.run) != run) {
             return;
         }
-        if self.filtered.is_some() || filtered.is_some() {
+        let volume = |filtered: &Option<Filtered>| filtered.as_ref().map(|filtered| Arc::as_ptr(&filtered.volume));
+        if volume(&self.filtered) != volume(&filtered) {
             self.filtered = filtered;
             self.changed();
         }
@@ -164,7 +194,7 @@ impl DisplayedImage {
     }
 
     pub fn id(&self) -> Option<IterateId> {
-        self.filtered.as_ref().map(|filtered| filtered.id).or_else(|| Some(self.chosen()?.0))
+        self.displayed.as_ref().map(|image| image.id)
     }
 
     /// Returns the displayed image, filtered if there is a filter.
@@ -174,7 +204,7 @@ impl DisplayedImage {
 
     /// Returns the displayed image for shared use.
     pub fn image(&self) -> Option<&Arc<Volume>> {
-        self.filtered.as_ref().map(|filtered| &filtered.volume).or_else(|| Some(self.chosen()?.1))
+        self.displayed.as_ref().map(|image| &image.volume)
     }
 
     /// Returns the displayed image without the filter.
@@ -184,12 +214,12 @@ impl DisplayedImage {
 
     /// Returns the displayed image without the filter for shared use.
     pub fn unfiltered_image(&self) -> Option<&Arc<Volume>> {
-        self.filtered.as_ref().map(|filtered| &filtered.unfiltered).or_else(|| Some(self.chosen()?.1))
+        self.displayed.as_ref().map(|image| &image.unfiltered)
     }
 
     /// Returns the FWHM of the filter of the displayed image, mm.
     pub fn filter_mm(&self) -> Option<f64> {
-        self.filtered.as_ref().map(|filtered| filtered.fwhm_mm)
+        self.displayed.as_ref()?.fwhm_mm
     }
 
     /// True while a stored iterate is displayed.
@@ -203,39 +233,83 @@ impl DisplayedImage {
     }
 
     /// Returns the image to draw as it lies on the window's device, where it does.
-    pub fn on_device(&self, slices: Option<[usize; 3]>) -> Option<&DeviceImage> {
+    fn on_device(&self, slices: Option<[usize; 3]>) -> Option<&DeviceImage> {
         let is_newest = self.past.is_none() && self.filtered.is_none() && self.drawn_ahead(slices).is_none();
         self.newest.as_ref().filter(|_| is_newest)?.on_device.as_ref()
     }
 
-    /// Returns the image to draw ([`DisplayedImage::drawn`]) and its iterate, if it has changed since the last call.
-    pub fn take_for_upload(&mut self, slices: Option<[usize; 3]>) -> Option<(IterateId, &Volume)> {
-        let ahead = self.ahead_id(slices).zip(slices);
-        if self.uploaded == (self.generation, ahead) {
-            return None;
+    /// Sends the image to draw ([`DisplayedImage::drawn`]) to the adapter after a change, by `send`, which receives its iterate, a
+    /// number of the image, the image, and the same on the window's device; it sends a part of the image and returns true after
+    /// the last one. Then the image is displayed.
+    pub fn upload(
+        &mut self,
+        slices: Option<[usize; 3]>,
+        mut send: impl FnMut(IterateId, u64, &Volume, Option<&DeviceImage>) -> bool,
+    ) {
+        if self.coming.is_none() {
+            let selected = self.selected().filter(|image| !self.is_displayed(image));
+            self.coming = selected.map(|image| self.with_ranges(image));
         }
-        self.uploaded = (self.generation, ahead);
-        ahead.map(|(id, _)| id).or_else(|| self.id()).zip(self.drawn(slices))
+        if let Some((image, ranges)) = self.coming.take() {
+            let number = self.generation + 1;
+            if send(image.id, number, &image.volume, None) {
+                // They were computed during the upload.
+                self.display(Some(image), ranges.wait().ok());
+                self.uploaded = (number, None);
+            } else {
+                self.coming = Some((image, ranges));
+            }
+            return;
+        }
+        let given = (self.generation, self.ahead_id(slices).zip(slices));
+        if self.uploaded == given {
+            return;
+        }
+        if let Some((id, volume)) = given.1.map(|(id, _)| id).or_else(|| self.id()).zip(self.drawn(slices)) {
+            let mut send = || send(id, self.generation, volume, self.on_device(slices));
+            // The next frame may have newer slices: their image is sent at once.
+            while !send() {
+                if given.1.is_none() {
+                    return;
+                }
+            }
+            self.uploaded = given;
+        }
+    }
+
+    /// Returns true if the displayed image is on the adapter.
+    pub fn is_uploaded(&self) -> bool {
+        self.uploaded.0 == self.generation
+    }
+
+    /// Returns true if an image is selected that is not displayed yet.
+    fn is_coming(&self) -> bool {
+        self.selected().is_some_and(|image| !self.is_displayed(&image))
+    }
+
+    /// Returns true if the next frame has an image to send to the adapter.
+    pub fn has_upload(&self) -> bool {
+        self.is_coming() || (self.displayed.is_some() && !self.is_uploaded())
     }
 
     /// True if the image has negative values larger than rounding and ringing.
     pub fn is_signed(&self) -> bool {
-        self.usual[0] < -SIGNED * self.usual[1]
+        self.ranges.usual[0] < -SIGNED * self.ranges.usual[1]
     }
 
     /// Sets the percentile of the automatic window.
     pub fn set_top(&mut self, top: WindowPercentile) {
         if self.top != top {
             self.top = top;
-            let all = top == WindowPercentile::NearlyAll;
-            self.cut = self.volume().filter(|_| !all).map_or(self.usual, |volume| ends(volume, self.range[1], top));
+            let ranges = self.volume().map(|volume| Ranges::of(volume, self.range[1], top));
+            self.ranges = ranges.unwrap_or(self.ranges);
         }
     }
 
     /// Returns the automatic window for a palette: from 0, or from a negative smallest value, up to the percentile; for a signed
     /// palette symmetric about 0.
     pub fn auto_window(&self, palette: Palette) -> [f32; 2] {
-        let [low, high] = self.cut;
+        let [low, high] = self.ranges.cut;
         if palette == Palette::Signed {
             let size = high.max(-low);
             return [-size, size];
@@ -243,23 +317,65 @@ impl DisplayedImage {
         [if has_negative([self.range[0], high]) { self.range[0] } else { 0.0 }, high]
     }
 
-    fn changed(&mut self) {
-        self.generation += 1;
-        let newest = || Some(self.newest.as_ref()?.extremes);
-        let chosen = || self.past.as_ref().map(|past| past.extremes).or_else(newest);
-        let extremes = self.filtered.as_ref().map(|filtered| filtered.extremes).or_else(chosen);
-        if self.past.is_none() && self.filtered.is_none() && self.is_ahead_alone() {
-            return;
+    /// Returns the selected image, filtered if there is a filter.
+    fn selected(&self) -> Option<Displayed> {
+        if let Some(Filtered { id, fwhm_mm, volume, extremes, unfiltered }) = self.filtered.clone() {
+            return Some(Displayed { id, fwhm_mm: Some(fwhm_mm), volume, extremes, unfiltered });
         }
-        if let Some((volume, extremes)) = self.image().cloned().zip(extremes) {
-            self.measure(&volume, extremes);
+        let newest = || self.newest.as_ref().map(|frame| (frame.id, &frame.volume, frame.extremes));
+        let (id, volume, extremes) = self.past.as_ref().map(|past| (past.id, &past.volume, past.extremes)).or_else(newest)?;
+        Some(Displayed { id, fwhm_mm: None, volume: Arc::clone(volume), extremes, unfiltered: Arc::clone(volume) })
+    }
+
+    fn is_displayed(&self, image: &Displayed) -> bool {
+        let is_same = |shown: &Displayed| shown.id == image.id && Arc::ptr_eq(&shown.volume, &image.volume);
+        self.displayed.as_ref().is_some_and(is_same)
+    }
+
+    /// Displays the selected image, unless a frame has no time to send it to the adapter ([`DisplayedImage::upload`]).
+    fn changed(&mut self) {
+        let selected = self.selected();
+        let is_large = |image: &Displayed| size_of_val(image.volume.as_slice()) > MAX_PART_BYTES;
+        if !selected.as_ref().is_some_and(is_large) || self.on_device(None).is_some() {
+            self.display(selected, None);
         }
     }
 
-    /// Computes the ranges of an image.
-    fn measure(&mut self, volume: &Volume, Extremes { low, high, .. }: Extremes) {
-        (self.range, self.usual) = ([low, high], ends(volume, high, WindowPercentile::NearlyAll));
-        self.cut = if self.top == WindowPercentile::NearlyAll { self.usual } else { ends(volume, high, self.top) };
+    /// Begins to compute the ranges of an image.
+    fn with_ranges(&self, image: Displayed) -> (Displayed, BackgroundTask<Ranges>) {
+        let (volume, high, top) = (Arc::clone(&image.volume), image.extremes.high, self.top);
+        let ranges = BackgroundTask::start("ranges", || {}, move |_| Ranges::of(&volume, high, top));
+        (image, ranges)
+    }
+
+    /// Displays an image, whose ranges are computed if they are not known.
+    fn display(&mut self, image: Option<Displayed>, known: Option<Ranges>) {
+        self.generation += 1;
+        (self.displayed, self.coming) = (image.clone(), None);
+        if self.past.is_none() && self.filtered.is_none() && self.is_ahead_alone() {
+            return;
+        }
+        image.into_iter().for_each(|image| self.measure(&image.volume, image.extremes, known));
+    }
+
+    /// Displays the selected image at once: nothing draws it, or the pictures of a test.
+    pub fn display_at_once(&mut self) {
+        if self.is_coming() {
+            self.display(self.selected(), None);
+        }
+    }
+
+    /// Sets the ranges of an image.
+    fn measure(&mut self, volume: &Volume, Extremes { low, high, .. }: Extremes, known: Option<Ranges>) {
+        self.range = [low, high];
+        self.ranges = known.filter(|known| known.top == self.top).unwrap_or_else(|| Ranges::of(volume, high, self.top));
+    }
+}
+
+impl Ranges {
+    fn of(volume: &Volume, high: f32, top: WindowPercentile) -> Self {
+        let usual = ends(volume, high, WindowPercentile::NearlyAll);
+        Self { top, usual, cut: if top == WindowPercentile::NearlyAll { usual } else { ends(volume, high, top) } }
     }
 }
 
@@ -307,22 +423,59 @@ mod tests {
         }
     }
 
+    /// Sends the image to draw to the adapter if it has changed; returns its step and its first value.
+    fn sent(shown: &mut DisplayedImage, slices: Option<[usize; 3]>) -> Option<(usize, f32)> {
+        let mut sent = None;
+        shown.upload(slices, |id, _, volume, _| {
+            sent = Some((id.subiteration, volume.as_slice()[0]));
+            true
+        });
+        sent
+    }
+
     #[test]
     fn each_image_is_uploaded_once_and_the_past_hides_the_newest() {
         let mut shown = DisplayedImage::default();
         assert!(shown.set_newest(frame(1)).is_none());
-        assert!(shown.take_for_upload(None).is_some());
-        assert!(shown.take_for_upload(None).is_none());
+        assert!(sent(&mut shown, None).is_some());
+        assert!(sent(&mut shown, None).is_none());
         let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
         let IterateUpdate { volume, extremes, .. } = frame(7);
         shown.set_past(Some(StoredIterate { id, volume, extremes }));
-        assert_eq!(shown.take_for_upload(None).map(|(_, v)| v.as_slice()[0]), Some(7.0));
+        assert_eq!(sent(&mut shown, None).map(|(_, value)| value), Some(7.0));
         assert_eq!(shown.set_newest(frame(2)).map(|f| f.id.subiteration), Some(1));
-        assert!(shown.take_for_upload(None).is_none(), "the newest is not on the screen");
+        assert!(sent(&mut shown, None).is_none(), "the newest is not on the screen");
         shown.set_past(None);
-        assert_eq!(shown.take_for_upload(None).map(|(_, v)| v.as_slice()[0]), Some(2.0));
+        assert_eq!(sent(&mut shown, None).map(|(_, value)| value), Some(2.0));
         assert_eq!(shown.range, [2.0, 2.0]);
         assert_eq!(shown.auto_window(Palette::Grey), [0.0, 2.0]);
+    }
+
+    #[test]
+    fn a_large_image_is_displayed_after_its_last_part_and_a_newer_one_waits() {
+        let large = |subiteration: usize| {
+            let volume = Volume::filled(Grid::centred([256, 256, 65], [1.0; 3]).unwrap(), subiteration as f32);
+            IterateUpdate { extremes: volume.extremes(), volume: Arc::new(volume), ..frame(subiteration) }
+        };
+        let mut shown = DisplayedImage::default();
+        let mut numbers = Vec::new();
+        let mut part = |shown: &mut DisplayedImage, is_last: bool| {
+            shown.upload(None, |_, number, _, _| {
+                numbers.push(number);
+                is_last
+            });
+            (shown.id().map(|id| id.subiteration), shown.range[1], shown.is_coming())
+        };
+        assert!(shown.set_newest(frame(1)).is_none());
+        assert_eq!(part(&mut shown, true), (Some(1), 1.0, false));
+        assert_eq!(shown.set_newest(large(2)).map(|frame| frame.id.subiteration), None, "the first is displayed");
+        assert_eq!(part(&mut shown, false), (Some(1), 1.0, true));
+        assert!(shown.set_newest(large(3)).is_none(), "the second is coming");
+        assert_eq!(shown.set_newest(large(4)).map(|frame| frame.id.subiteration), Some(3));
+        assert_eq!(part(&mut shown, false), (Some(1), 1.0, true));
+        assert_eq!(part(&mut shown, true), (Some(2), 2.0, true));
+        assert_eq!(part(&mut shown, true), (Some(4), 4.0, false));
+        assert_eq!(numbers, [1, 2, 2, 2, 3]);
     }
 
     #[test]
@@ -336,9 +489,7 @@ mod tests {
         let others = [None, Some([0; 3])].map(|slices| value(shown.drawn(slices)));
         assert_eq!((value(shown.drawn(Some(at))), others), (Some(1.0), [None, None]), "only where they are looked at");
         assert_eq!(shown.range, [1.0, 1.0]);
-        let given = |shown: &mut DisplayedImage| {
-            shown.take_for_upload(Some(at)).map(|(id, volume)| (id.subiteration, volume.as_slice()[0]))
-        };
+        let given = |shown: &mut DisplayedImage| sent(shown, Some(at));
         assert_eq!((given(&mut shown), given(&mut shown)), (Some((1, 1.0)), None));
         assert_eq!(shown.given_ahead().map(|id| id.subiteration), Some(1));
         // The whole of it takes their place; those of a later one are ahead again, also of a whole one between them.
@@ -350,7 +501,7 @@ mod tests {
         assert_eq!((given(&mut shown), value(shown.drawn(None))), (Some((3, 3.0)), Some(2.0)));
         assert_eq!(shown.set_newest(sliced(2)).map(|frame| frame.id.subiteration), Some(2), "the same image");
         // What is looked at elsewhere is of the whole one.
-        assert_eq!(shown.take_for_upload(Some([0; 3])).map(|(id, _)| id.subiteration), Some(2));
+        assert_eq!(sent(&mut shown, Some([0; 3])).map(|(step, _)| step), Some(2));
         let id = IterateId { run: 1, iteration: 0, subiteration: 0 };
         let IterateUpdate { volume, extremes, .. } = frame(7);
         shown.set_past(Some(StoredIterate { id, volume, extremes }));

@@ -8,9 +8,9 @@ use crate::plan::Provenance;
 use crate::ui::widgets::format;
 
 impl RunView {
-    /// Returns the grid of the newest image, also of a partly received one.
+    /// Returns the grid of the displayed image, also of a partly received one.
     pub fn grid_shown(&self) -> Option<&Grid> {
-        self.shown.ahead().map(|ahead| &ahead.grid).or_else(|| Some(&self.shown.chosen()?.1.grid))
+        self.shown.ahead().or_else(|| self.shown.volume()).map(|image| &image.grid)
     }
 
     /// Returns the displayed number of an iterate.

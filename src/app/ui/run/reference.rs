@@ -1,7 +1,5 @@
 //! Reference that the images of the active run are compared with: another run or one iterate.
 
-use std::sync::Arc;
-
 use super::displayed_image::DisplayedImage;
 use super::post_filter::PostFilter;
 use crate::data::{IterateId, Unit, Volume};
@@ -101,7 +99,7 @@ impl Reference {
 /// Reference image that is compared with the displayed one.
 #[derive(Default)]
 pub struct ReferenceImage {
-    shown: DisplayedImage,
+    pub shown: DisplayedImage,
     /// Image of a reference that is one iterate.
     fixed: Option<StoredIterate>,
     post_filter: PostFilter,
@@ -131,15 +129,6 @@ impl ReferenceImage {
         }
         self.shown.set_past(image);
         self.post_filter.update(&mut self.shown, filter_mm, wake);
-    }
-
-    pub fn image(&self) -> Option<&Arc<Volume>> {
-        self.shown.image()
-    }
-
-    /// Returns a number that grows with each change of the image.
-    pub fn generation(&self) -> u64 {
-        self.shown.generation()
     }
 
     /// Returns the name of the image of a reference.

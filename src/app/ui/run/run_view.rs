@@ -23,7 +23,7 @@ use crate::recon::AscentTuning;
 use crate::remote::Remote;
 use crate::render::Palette;
 use crate::session::{Command, Control, Event, IterateUpdate, PeakLine, RecoveryQuery, RunId, Session, StopRule};
-use crate::ui::rois::measured::TableCache;
+use crate::ui::rois::measured::{MeasuredImage, TableCache};
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colour_scale::ColourScale;
@@ -469,8 +469,8 @@ impl RunView {
         self.post_filter.update(&mut self.shown, self.post_filter_mm, wake);
     }
 
-    /// Updates colours, table and curves.
-    pub fn derive(&mut self, rois: &mut RoiState) {
+    /// Updates colours, table and curves. Waits for the table no longer than `patience`, and calls `wake` when a later one is ready.
+    pub fn derive(&mut self, rois: &mut RoiState, patience: Duration, wake: impl FnOnce() + Send + 'static) {
         let Self { shown, colouring, series, live, .. } = self;
         if colouring.auto_palette {
             colouring.set_palette(match live.modality() {
@@ -493,10 +493,10 @@ impl RunView {
             });
         }
         let unfiltered = rois.measure_unfiltered;
-        match if unfiltered { self.shown.unfiltered() } else { self.shown.volume() } {
-            Some(volume) => self.table.update(rois.masked(), volume, (self.shown.generation(), unfiltered)),
-            None => self.table = TableCache::default(),
-        }
+        let volume = if unfiltered { self.shown.unfiltered_image() } else { self.shown.image() };
+        let key = (self.live.run, self.shown.generation(), unfiltered, None);
+        let image = volume.map(|volume| MeasuredImage { key, volume, minus: None });
+        self.table.update(rois.masked(), image, patience, wake);
         self.derive_curves();
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::displayed_image::DisplayedImage;
 use super::form::forecast::Forecaster;
 use super::form::forms::Forms;
 use super::reference::{Reference, ReferenceChoice, ReferenceImage};
@@ -266,6 +267,11 @@ impl Runs {
         reference.map(|reference| (reference, &self.beside))
     }
 
+    /// Returns the reference image, for its upload.
+    pub fn beside_mut(&mut self) -> &mut DisplayedImage {
+        &mut self.beside.shown
+    }
+
     /// Updates the reference image that is compared with the displayed one; calls `wake` when it is filtered.
     pub fn link(&mut self, session: &Session, wake: impl FnOnce() + Send + 'static) {
         let Self { active, reference, beside, .. } = self;
@@ -500,7 +506,7 @@ mod tests {
             let id = IterateId { run, iteration: 1, subiteration: 1 };
             let frame = IterateUpdate { id, extremes: volume.extremes(), volume, on_device: None, slices: None };
             view.receive_frame(frame, &session);
-            view.derive(&mut RoiState::default());
+            view.derive(&mut RoiState::default(), Duration::ZERO, || {});
         };
         let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey)));
         show(runs.active_mut(), 1, 5.0);

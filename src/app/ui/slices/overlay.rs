@@ -28,7 +28,8 @@ pub fn draw(view: &SlicesView, slice: &SliceGeometry, painter: &Painter, colours
     frame(view, slice, painter, colours);
     if view.view.show_rois {
         for (index, roi) in view.rois.iter().enumerate() {
-            let numbers = view.numbers.get(index).filter(|_| view.labels.is_shown(view.selected == Some(index)));
+            let table = view.table.filter(|_| view.labels.is_shown(view.selected == Some(index)));
+            let numbers = table.and_then(|table| table.numbers().get(index)?.as_ref());
             draw_roi(view, slice, painter, colours, (roi, numbers), view.selected == Some(index));
         }
     }
@@ -114,7 +115,9 @@ fn draw_roi(
         }
     }
     let name = is_selected.then(|| roi.name.clone());
-    let words: Vec<String> = name.into_iter().chain(numbers.map(|numbers| mean_and_sd(numbers, view.scale))).collect();
+    let is_pending = view.table.is_some_and(|table| !table.is_current());
+    let numbers_text = |numbers| mean_and_sd(numbers, view.scale) + if is_pending { " …" } else { "" };
+    let words: Vec<String> = name.into_iter().chain(numbers.map(numbers_text)).collect();
     if !words.is_empty() {
         let below = outline.bounds.center_bottom() + egui::vec2(0.0, 8.0);
         // Numbers have a background, for any image.

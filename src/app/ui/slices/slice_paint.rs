@@ -233,23 +233,27 @@ pub fn show(state: &RenderState, window: WindowNumber, slot: VolumeSlot, size: [
     slices.is_some_and(|slices| slices.show(&state.device, window, slot, size, image))
 }
 
-/// Sends a volume to the adapter.
+/// Sends the next part of the volume with this number to the adapter. Returns true after the last part; the volume before is drawn
+/// until then.
 ///
 /// # Errors
 /// Larger than the adapter can hold.
-pub fn upload<'a>(
+pub fn upload_part<'a>(
     state: &RenderState,
-    slot: VolumeSlot,
+    slot_and_number: (VolumeSlot, u64),
     size: [usize; 3],
     values: impl Into<VoxelValues<'a>>,
-) -> Result<(), RenderError> {
-    upload_to(&mut state.renderer.write(), state, slot, size, values)
+) -> Result<bool, RenderError> {
+    match state.renderer.write().callback_resources.get_mut::<SliceRenderer>() {
+        Some(renderer) => renderer.upload_part(&state.device, &state.queue, slot_and_number, size, values),
+        None => Ok(true),
+    }
 }
 
-/// The same for the slices that this renderer draws.
+/// Sends a volume to the adapter at once, for the slices that this renderer draws.
 ///
 /// # Errors
-/// As [`upload`].
+/// As [`upload_part`].
 pub fn upload_to<'a>(
     renderer: &mut Renderer,
     state: &RenderState,

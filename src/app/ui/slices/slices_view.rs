@@ -9,9 +9,8 @@ use super::tool::Corners;
 use super::view::ViewState;
 use crate::data::{Placement, Roi, RoiPlane, ValueScale, Volume};
 use crate::render::VolumeSlot;
-use crate::session::RoiNumbers;
 use crate::ui::layer::second_image::{LayerOrder, SecondImage};
-use crate::ui::rois::measured::RoiLabels;
+use crate::ui::rois::measured::{RoiLabels, TableCache};
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::image_axes::ImageAxes;
 use crate::ui::widgets::picture_area::PictureArea;
@@ -24,8 +23,8 @@ pub struct SlicesView<'a> {
     /// The image on the screen.
     pub volume: &'a Volume,
     pub rois: &'a [Roi],
-    /// Their numbers, in the same order; shorter while there are none.
-    pub numbers: &'a [RoiNumbers],
+    /// Their numbers, in the same order, if any.
+    pub table: Option<&'a TableCache>,
     /// The unit in which values are shown.
     pub scale: ValueScale,
     /// Outlines that have numbers next to them.

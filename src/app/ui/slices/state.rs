@@ -1,12 +1,14 @@
 //! State of the slices: settings for the images of all runs, and the drag under way.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::action::{Drag, ViewAction};
 use super::tool::{Corners, Tool};
 use super::view::{ProfileLine, ViewState, active_bounds_mm};
 use crate::data::{ContourThreshold, IsocontourRecipe, Roi, RoiPlane, RoiShape, Volume};
-use crate::geometry::Point;
+use crate::geometry::{Grid, Point};
+use crate::task::BackgroundTask;
 use crate::ui::rois::document::dragged;
 use crate::ui::rois::search::RoiQuery;
 use crate::ui::rois::state::RoiState;
@@ -31,6 +33,7 @@ pub struct SliceState {
     awaits_study: bool,
     /// True if the first image is displayed with the present settings.
     keeps_view: bool,
+    region_search: Option<RegionSearch>,
     /// Position of the crosshair before the last click.
     before_click: Option<Point>,
     /// Time of the last step of a continuous rotation, s.
@@ -43,6 +46,17 @@ pub struct ActiveDrag {
     pub plane: RoiPlane,
     from: Point,
     last: Point,
+}
+
+/// Search for the active region of an image, in the background.
+struct RegionSearch {
+    /// Corners of the region, mm, and true if the view shows this region alone.
+    task: BackgroundTask<Option<([Point; 2], bool)>>,
+    grid: Grid,
+    /// Number of axes along which the region is fitted.
+    num_fitted: usize,
+    /// True if the crosshair moves into the region.
+    sets_crosshair: bool,
 }
 
 /// Image of an action.
@@ -64,6 +78,7 @@ impl SliceState {
     pub fn begin_study(&mut self, is_the_same: bool) {
         (self.drag, self.draft, self.corners) = (None, None, None);
         self.awaits_study |= !is_the_same;
+        self.region_search = None;
     }
 
     /// Restores the settings of a session. The next image is displayed with them.
@@ -72,24 +87,56 @@ impl SliceState {
     }
 
     /// Prepares for the first image on another grid or of another study. The views show the whole image, or the active region of
-    /// a known
-    /// `truth`. For another study the crosshair moves to the origin of the coordinates, where phantoms have their details; along axes on
-    /// which the active region does not contain it, to the middle of the region.
-    pub fn await_image(&mut self, image: &Volume, truth: Option<&Volume>, num_fitted: usize) {
+    /// a known `truth` once it is found; `wake` is called then. For another study the crosshair moves to the origin of the
+    /// coordinates, where phantoms have their details; along axes on which the active region does not contain it, to the middle of
+    /// the region.
+    pub fn await_image(
+        &mut self,
+        image: &Arc<Volume>,
+        truth: Option<&Arc<Volume>>,
+        num_fitted: usize,
+        wake: impl FnOnce() + Send + 'static,
+    ) {
+        self.region_search = None;
         if std::mem::take(&mut self.keeps_view) {
             self.awaits_study = false;
             return self.view.set_crosshair(&image.grid, self.view.crosshair_mm);
         }
         self.view.reset_for(&image.grid);
-        let known = truth.and_then(active_bounds_mm);
-        if let Some(bounds) = known {
-            self.view.fit(&image.grid, bounds, num_fitted);
+        let sets_crosshair = std::mem::take(&mut self.awaits_study);
+        if sets_crosshair || truth.is_some() {
+            self.find_region(image, truth, num_fitted, sets_crosshair, wake);
         }
-        if std::mem::take(&mut self.awaits_study)
-            && let Some([low, high]) = known.or_else(|| active_bounds_mm(image))
-        {
+    }
+
+    /// Begins to find the active region of `truth`, or of an image.
+    fn find_region(
+        &mut self,
+        image: &Arc<Volume>,
+        truth: Option<&Arc<Volume>>,
+        num_fitted: usize,
+        sets_crosshair: bool,
+        wake: impl FnOnce() + Send + 'static,
+    ) {
+        let (grid, image, truth) = (image.grid.clone(), Arc::clone(image), truth.cloned());
+        let find = move |_: &_| {
+            let known = truth.and_then(|truth| Some((active_bounds_mm(&truth)?, true)));
+            known.or_else(|| Some((active_bounds_mm(&image)?, !sets_crosshair)))
+        };
+        let task = BackgroundTask::start("active region", wake, find);
+        self.region_search = Some(RegionSearch { task, grid, num_fitted, sets_crosshair });
+    }
+
+    /// Shows an active region that was found. Waits for it no longer than `patience`.
+    pub fn receive_region(&mut self, patience: Duration) {
+        let Some(outcome) = self.region_search.as_ref().and_then(|search| search.task.poll_for(patience)) else { return };
+        let (Some(search), Ok(Some(([low, high], is_fitted)))) = (self.region_search.take(), outcome) else { return };
+        if is_fitted {
+            self.view.fit(&search.grid, [low, high], search.num_fitted);
+        }
+        if search.sets_crosshair {
             let within = |a: usize| if (low[a]..=high[a]).contains(&0.0) { 0.0 } else { 0.5 * (low[a] + high[a]) };
-            self.view.set_crosshair(&image.grid, std::array::from_fn(within));
+            self.view.set_crosshair(&search.grid, std::array::from_fn(within));
         }
     }
 
@@ -148,10 +195,9 @@ impl SliceState {
                 self.view.crosshair_mm = self.before_click.take().unwrap_or(self.view.crosshair_mm);
             }
             ViewAction::FitObject => {
-                if let Some(volume) = image.volume
-                    && let Some(bounds) = active_bounds_mm(volume)
-                {
-                    self.view.fit(&volume.grid, bounds, image.num_fitted);
+                let wake = ctx.clone();
+                if let Some(volume) = image.volume {
+                    self.find_region(volume, None, image.num_fitted, false, move || wake.request_repaint());
                 }
             }
             ViewAction::Reset => {

@@ -148,8 +148,8 @@ impl StudyState {
     }
 
     /// Returns the true image of a phantom.
-    pub fn truth(&self) -> Option<&Volume> {
-        self.open.as_ref()?.study.truth.as_deref()
+    pub fn truth(&self) -> Option<&Arc<Volume>> {
+        self.open.as_ref()?.study.truth.as_ref()
     }
 
     /// Returns the files of the open study with other corrections.

@@ -35,7 +35,7 @@ use crate::ui::plots::profile::{ProfileCache, ProfileInput, peak_line};
 use crate::ui::plots::recovery::state::RecoveryState;
 use crate::ui::plots::spectrum::state::SpectraState;
 use crate::ui::rois::document::Document;
-use crate::ui::rois::measured::DifferenceTable;
+use crate::ui::rois::measured::{MeasuredImage, TableCache};
 use crate::ui::rois::state::RoiState;
 use crate::ui::run::curves::Curves;
 use crate::ui::run::displayed_image::DisplayedImage;
@@ -81,7 +81,7 @@ pub struct AppOptions {
     pub trace: Trace,
 }
 
-/// Longest wait for a profile in a frame; a later one is drawn in the next frame.
+/// Longest wait for a value in a frame; a later one is drawn in the next frame.
 const PATIENCE: Duration = Duration::from_millis(1);
 
 pub struct App {
@@ -105,7 +105,7 @@ pub struct App {
     /// Row of the sinogram under the crosshair.
     pub(super) model: ModelState,
     /// Numbers of the regions in the displayed difference from the reference image.
-    pub(super) difference: DifferenceTable,
+    pub(super) difference: TableCache,
     pub(super) panes: PaneTree,
     /// Typed name of a new arrangement of the panes.
     pub(super) arrangement_name: String,
@@ -139,14 +139,12 @@ pub struct App {
     /// Device and renderer of the window.
     pub(super) graphics: Option<RenderState>,
     /// The window's number for a solver that may compute on its device.
-    window_number: Option<WindowNumber>,
+    pub(super) window_number: Option<WindowNumber>,
     /// True if the list of keys is open.
     pub(super) is_help_open: bool,
     /// True if a widget received the keys at the end of the last frame.
     pub(super) were_keys_taken: bool,
     title: String,
-    /// Generation of the reference image on the graphics adapter.
-    uploaded_reference: Option<u64>,
     frame_start: Option<Instant>,
 }
 
@@ -204,7 +202,7 @@ impl App {
             profile: ProfileCache::default(),
             reference_profile: ProfileCache::default(),
             model: ModelState::default(),
-            difference: DifferenceTable::default(),
+            difference: TableCache::default(),
             panes: preferences.panes.clone(),
             arrangement_name: String::new(),
             search: None,
@@ -232,7 +230,6 @@ impl App {
             is_help_open: false,
             were_keys_taken: false,
             title: String::new(),
-            uploaded_reference: None,
             frame_start: None,
         };
         app.notify_all(&ctx, about_last);
@@ -369,6 +366,7 @@ impl App {
         {
             tubes.update(ctx);
         }
+        let patience = self.patience();
         let run = self.runs.active_mut();
         if self.panes.is_drawn(Pane::Table(BottomTab::Sweep))
             && let Some(open) = self.study.sweep_mut()
@@ -377,8 +375,9 @@ impl App {
             let of_image = run.running.as_ref().unwrap_or(&run.forms).filter();
             open.update(ctx, &of_image, &run.forms.filter());
         }
-        run.derive(&mut self.rois);
-        let (scale, patience) = (self.scale(), self.patience());
+        self.upload_image(VolumeSlot::First, frame, ctx);
+        self.runs.active_mut().derive(&mut self.rois, patience, waker(ctx));
+        let scale = self.scale();
         let draws_profile = self.draws_profile();
         let run = self.runs.active_mut();
         let image = (run.live.run, run.shown.generation());
@@ -390,26 +389,6 @@ impl App {
             scale,
         });
         self.profile.update(input, patience, waker(ctx));
-        let slices = run.grid_shown().and_then(|grid| self.slices.view.slices_at(grid));
-        let on_device = run.shown.on_device(slices).cloned();
-        if let Some(state) = frame.wgpu_render_state()
-            && let Some((id, volume)) = run.shown.take_for_upload(slices)
-        {
-            let (slot, size) = (VolumeSlot::First, volume.grid.size);
-            let lent = self.window_number.zip(on_device);
-            let is_on_device = lent.is_some_and(|(window, image)| slice_paint::show(state, window, slot, size, &image));
-            let uploaded = if is_on_device { Ok(()) } else { slice_paint::upload(state, slot, size, volume.as_slice()) };
-            let figures = [
-                ("run", id.run as f64),
-                ("iteration", id.iteration as f64),
-                ("subiteration", id.subiteration as f64),
-                ("on_device", f64::from(u8::from(is_on_device))),
-            ];
-            self.options.trace.record("iterate_shown", &figures);
-            if let Err(error) = uploaded {
-                self.notify(ctx, Notice::error(error.to_string()));
-            }
-        }
         self.derive_reference(frame, ctx);
         self.receive_layer(ctx);
         self.upload_layer(frame, ctx);
@@ -430,8 +409,9 @@ impl App {
             Some(Err(text)) => self.notify(ctx, Notice::error(text)),
         }
         self.runs.link(&self.session, waker(ctx));
+        self.upload_image(VolumeSlot::Second, frame, ctx);
         let (scale, patience) = (self.scale(), self.patience());
-        let beside = self.runs.beside().and_then(|(_, image)| Some((image.generation(), image.image()?)));
+        let beside = self.runs.beside().and_then(|(_, image)| Some((image.shown.generation(), image.shown.image()?)));
         let input = beside.filter(|_| self.draws_profile()).map(|(generation, volume)| ProfileInput {
             view: &self.slices.view,
             image: (0, generation),
@@ -440,33 +420,21 @@ impl App {
             scale,
         });
         self.reference_profile.update(input, patience, waker(ctx));
-        let beside = beside.map(|(generation, volume)| (generation, &**volume));
-        let both = self.runs.active().shown.volume().zip(beside);
-        let both = both.filter(|(shown, (_, other))| shown.grid.same_as(&other.grid));
-        match both.filter(|_| self.slices.view.beside == CompareMode::Difference) {
-            Some((shown, other)) => {
-                let generation = self.runs.active().shown.generation();
-                self.difference.update(self.rois.masked(), [(generation, shown), other]);
-            }
-            None => self.difference = DifferenceTable::default(),
-        }
-        if let Some(state) = frame.wgpu_render_state()
-            && let Some((generation, volume)) = beside
-            && self.slices.view.beside != CompareMode::Off
-            && self.uploaded_reference != Some(generation)
-        {
-            self.uploaded_reference = Some(generation);
-            if let Err(error) = slice_paint::upload(state, VolumeSlot::Second, volume.grid.size, volume.as_slice()) {
-                self.notify(ctx, Notice::error(error.to_string()));
-            }
-        }
+        let RunView { live, shown, .. } = self.runs.active();
+        let both = shown.image().zip(beside).filter(|_| self.slices.view.beside == CompareMode::Difference);
+        let difference =
+            both.filter(|(shown, (_, other))| shown.grid.same_as(&other.grid)).map(|(volume, (generation, minus))| {
+                let key = (live.run, shown.generation(), false, Some(generation));
+                MeasuredImage { key, volume, minus: Some(minus) }
+            });
+        self.difference.update(self.rois.masked(), difference, patience, waker(ctx));
     }
 
     fn draws_profile(&self) -> bool {
         self.plots.profile == ProfileCurves::Values && self.panes.is_drawn(Pane::Plot(PlotKind::Profile))
     }
 
-    /// Returns the longest wait for a profile or numbers. Pictures for comparison always contain them.
+    /// Returns the longest wait for a value that is computed in the background. Pictures for comparison always contain it.
     pub(super) fn patience(&self) -> Duration {
         if self.options.for_pictures { Duration::from_secs(60) } else { PATIENCE }
     }

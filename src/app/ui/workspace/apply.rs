@@ -15,6 +15,7 @@ use crate::session::Control;
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::plot_options::PlotAction;
 use crate::ui::rois::action::RoiAction;
+use crate::ui::rois::roi_table::table_text;
 use crate::ui::rois::search::{RoiQuery, RoiSearch};
 use crate::ui::run::action::RunAction;
 use crate::ui::run::run_view::{AfterStart, RunInput, RunRequest, RunView};
@@ -168,7 +169,7 @@ impl App {
             }
             RoiAction::PlaceNema(standard) => self.place_nema(ctx, standard),
             RoiAction::CancelSearch => self.rois.search = RoiSearch::default(),
-            RoiAction::CopyTable(text) => ctx.copy_text(text),
+            RoiAction::CopyTable => ctx.copy_text(table_text(&self.roi_view())),
             RoiAction::Edit(edit) => {
                 let notice = self.rois.apply(edit);
                 self.notify_all(ctx, notice);

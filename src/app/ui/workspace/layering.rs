@@ -11,6 +11,7 @@ use crate::session::{Control, DeviationUpdate};
 use crate::ui::layer::action::LayerAction;
 use crate::ui::layer::run_map::RunMap;
 use crate::ui::layer::second_image::{SavedLayer, SecondImage};
+use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::slice_paint;
 use crate::ui::widgets::format;
 
@@ -156,22 +157,61 @@ impl App {
         }
     }
 
-    /// Sends the second image to the graphics adapter, once.
+    /// Sends the displayed image or the reference image to the graphics adapter, in parts; a large one is displayed after the last
+    /// part.
+    pub(super) fn upload_image(&mut self, slot: VolumeSlot, frame: &eframe::Frame, ctx: &Context) {
+        let (is_reference, view) = (slot == VolumeSlot::Second, &self.slices.view);
+        let slices = self.run().grid_shown().and_then(|grid| view.slices_at(grid)).filter(|_| !is_reference);
+        let is_drawn = !is_reference || view.beside != CompareMode::Off;
+        let shown = if is_reference { self.runs.beside_mut() } else { &mut self.runs.active_mut().shown };
+        let Some(state) = frame.wgpu_render_state().filter(|_| is_drawn) else { return shown.display_at_once() };
+        let (window, trace, mut failure) = (self.window_number, &self.options.trace, None);
+        shown.upload(slices, |id, number, volume, on_device| {
+            let size = volume.grid.size;
+            let lent = window.zip(on_device).filter(|_| !is_reference);
+            let is_on_device = lent.is_some_and(|(window, image)| slice_paint::show(state, window, slot, size, image));
+            let upload = || slice_paint::upload_part(state, (slot, number), size, volume.as_slice());
+            let is_complete = is_on_device
+                || upload().unwrap_or_else(|error| {
+                    failure = Some(Notice::error(error.to_string()));
+                    true
+                });
+            if is_complete && !is_reference {
+                let figures = [
+                    ("run", id.run as f64),
+                    ("iteration", id.iteration as f64),
+                    ("subiteration", id.subiteration as f64),
+                    ("on_device", f64::from(u8::from(is_on_device))),
+                ];
+                trace.record("iterate_shown", &figures);
+            }
+            is_complete
+        });
+        if shown.has_upload() {
+            ctx.request_repaint();
+        }
+        self.notify_all(ctx, failure);
+    }
+
+    /// Sends the second image to the graphics adapter, in parts.
     pub(super) fn upload_layer(&mut self, frame: &eframe::Frame, ctx: &Context) {
         let Some(image) = self.layer.image.as_ref().filter(|_| self.uploaded_layer != Some(self.layer.generation)) else {
             return;
         };
         let Some(state) = frame.wgpu_render_state() else { return };
-        let uploaded = slice_paint::upload(state, VolumeSlot::Layer, image.volume.grid.size, image.voxel_values());
-        self.uploaded_layer = Some(self.layer.generation);
-        if let Err(error) = uploaded {
-            self.notify(ctx, Notice::error(error.to_string()));
+        let (number, size) = ((VolumeSlot::Layer, self.layer.generation), image.volume.grid.size);
+        let uploaded = slice_paint::upload_part(state, number, size, image.voxel_values());
+        if uploaded == Ok(false) {
+            return ctx.request_repaint();
         }
+        self.uploaded_layer = Some(self.layer.generation);
+        self.notify_all(ctx, uploaded.err().map(|error| Notice::error(error.to_string())));
     }
 
-    /// Returns the second image, if it is drawn.
+    /// Returns the second image, if it is drawn: a large one after its upload.
     pub(super) fn drawn_layer(&self) -> Option<&SecondImage> {
-        self.layer.image.as_ref().filter(|image| image.is_drawn())
+        let is_uploaded = self.graphics.is_none() || self.uploaded_layer == Some(self.layer.generation);
+        self.layer.image.as_ref().filter(|image| is_uploaded && image.is_drawn())
     }
 
     /// Returns the map of the run that hides the displayed image.

@@ -16,10 +16,11 @@ use super::series_chooser::series_chooser_ui;
 use super::status::{StatusView, status_ui};
 use crate::data::ValueScale;
 use crate::plan::IterationScheme;
-use crate::session::{RoiNumbers, StopRule};
+use crate::session::StopRule;
 use crate::ui::layer::layer_panel::blend_ui;
 use crate::ui::layer::radical_panel::radicals_ui;
 use crate::ui::plots::BottomTab;
+use crate::ui::rois::measured::TableCache;
 use crate::ui::run::frames::slider::frame_slider_ui;
 use crate::ui::run::live::RunState;
 use crate::ui::run::scrubber::{ScrubberView, scrubber_ui};
@@ -275,7 +276,7 @@ impl App {
             volume,
             rois: &self.rois.document.rois,
             // The outlines have the numbers of the displayed picture.
-            numbers: self.outline_numbers(has_own_window),
+            table: self.outline_numbers(has_own_window),
             scale,
             labels: self.rois.labels,
             selected: self.rois.selected,
@@ -327,18 +328,15 @@ impl App {
     }
 
     /// Returns the numbers of the regions in the displayed picture; none where another radical hides the measured image.
-    fn outline_numbers(&self, is_difference: bool) -> &[RoiNumbers] {
-        match self.hiding_radical() {
-            Some(_) => &[],
-            None if is_difference => self.difference.numbers(),
-            None => self.run().table.numbers(),
-        }
+    fn outline_numbers(&self, is_difference: bool) -> Option<&TableCache> {
+        let table = if is_difference { &self.difference } else { &self.run().table };
+        self.hiding_radical().is_none().then_some(table)
     }
 
     /// Returns the mean of the first region whose name contains "liver".
     fn liver_mean(&self) -> Option<f64> {
         let index = self.rois.document.rois.iter().position(|roi| roi.name.to_lowercase().contains("liver"))?;
-        self.run().table.numbers().get(index)?.mean
+        self.run().table.numbers().get(index)?.as_ref()?.mean
     }
 
     /// Returns the state that changes the numbers of the displayed image.
@@ -365,12 +363,12 @@ impl App {
         let how = self.slices.view.beside;
         let is_compared = how != CompareMode::Off && self.comparison_refusal(how).is_none();
         let (reference, image) = self.runs.beside().filter(|_| is_compared)?;
-        let other = image.image()?;
+        let other = image.shown.image().filter(|_| self.graphics.is_none() || image.shown.is_uploaded())?;
         let largest_difference = match how {
             // Differences by rounding have no colour.
             CompareMode::Difference => {
-                let rounding = 1e-6 * self.run().colouring.window[1].abs();
-                self.difference.usual().max(rounding)
+                let largest = self.run().colouring.window[1].abs();
+                self.difference.usual_difference().unwrap_or(largest).max(1e-6 * largest)
             }
             _ => 0.0,
         };
@@ -381,7 +379,7 @@ impl App {
     /// Returns the reason why a comparison with the reference image is impossible.
     fn comparison_refusal(&self, how: CompareMode) -> Option<&'static str> {
         let shown = &self.run().shown.volume()?.grid;
-        match self.runs.beside().filter(|_| how != CompareMode::Off)?.1.image() {
+        match self.runs.beside().filter(|_| how != CompareMode::Off)?.1.shown.image() {
             None => Some("No image of that run is stored"),
             Some(other) if how.needs_same_grid() && !other.grid.same_as(shown) => {
                 Some("The difference needs both images on the same grid")

@@ -42,7 +42,7 @@ impl App {
                 Err(text) => self.notify(ctx, Notice::warning(text)),
             },
             LesionAction::ClearBaseline => self.lesions.set_baseline(None),
-            LesionAction::CopyTable(text) => ctx.copy_text(text),
+            LesionAction::CopyTable => ctx.copy_text(self.lesion_view().text()),
             LesionAction::Ask(task) => _ = self.ask(ctx, task),
             LesionAction::Anonymise(is_anonymous) => self.preferences.is_anonymous = is_anonymous,
         }

@@ -47,8 +47,9 @@ impl App {
         self.follow_spectra(ctx);
         self.follow_map();
         while let Some(frame) = self.session.take_frame() {
-            self.receive_frame(frame);
+            self.receive_frame(ctx, frame);
         }
+        self.slices.receive_region(self.patience());
         self.exchange_slices();
         self.continue_frames(ctx);
         let run = self.runs.active_mut();
@@ -143,11 +144,12 @@ impl App {
         run.show_awaited(&self.session);
     }
 
-    fn receive_frame(&mut self, frame: IterateUpdate) {
+    fn receive_frame(&mut self, ctx: &Context, frame: IterateUpdate) {
         let Some(run) = self.runs.of_mut(frame.id.run) else { return self.session.return_frame(frame) };
         let grid = &frame.volume.grid;
-        if run.grid_shown().is_none_or(|shown| shown != grid) {
-            self.slices.await_image(&frame.volume, self.study.truth(), self.study.num_fitted());
+        let before = run.shown.ahead().or_else(|| Some(&**run.shown.chosen()?.1));
+        if before.is_none_or(|before| before.grid != *grid) {
+            self.slices.await_image(&frame.volume, self.study.truth(), self.study.num_fitted(), waker(ctx));
         }
         run.receive_frame(frame, &self.session);
     }

@@ -139,7 +139,7 @@ impl App {
         }
     }
 
-    fn roi_view(&self) -> RoiView<'_> {
+    pub(super) fn roi_view(&self) -> RoiView<'_> {
         let run = self.run();
         RoiView {
             state: &self.rois,

@@ -16,7 +16,7 @@ pub enum LesionAction {
     SetBaseline,
     ClearBaseline,
     /// Copies the table as text to the clipboard.
-    CopyTable(String),
+    CopyTable,
     /// Asks for the file of a task.
     Ask(FileTask),
     /// Sets whether written and sent files are anonymous.

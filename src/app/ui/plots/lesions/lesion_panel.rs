@@ -45,6 +45,11 @@ impl<'a> LesionView<'a> {
         let has_second = table.measured().any(|(_, figures)| figures.second.is_some());
         Some(LesionsShown { table, second: self.second.filter(|_| has_second), baseline: self.state.changes() })
     }
+
+    /// Returns the table as text; empty without numbers.
+    pub fn text(&self) -> String {
+        self.shown().as_ref().map(table_text).unwrap_or_default()
+    }
 }
 
 pub fn lesions_ui(view: &LesionView, ui: &mut Ui, actions: &mut Vec<LesionAction>) {
@@ -136,13 +141,12 @@ fn files_ui(view: &LesionView, shown: Option<&LesionsShown>, ui: &mut Ui, action
     let help =
         "Stores these numbers; other images (another run, frame or study) then show the change, by the names of the lesions";
     push(ui, None, "Set baseline", help, LesionAction::SetBaseline);
-    let text = shown.map(table_text).unwrap_or_default();
     push(
         ui,
         Some(icons::TABLE),
         "Copy lesions",
         "The table as text for a spreadsheet, to the clipboard",
-        LesionAction::CopyTable(text),
+        LesionAction::CopyTable,
     );
     for (icon, title, help, file) in [
         (Some(icons::EXPORT), "Export lesions…", "Exports the numbers as CSV", LesionFile::Table),

@@ -1,17 +1,30 @@
-//! File that is written in the background.
+//! File that is read or written in the background.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::data::Notice;
+use crate::data::{Notice, Psf, RecoveryStandard, Roi};
 use crate::session::RunId;
 use crate::task::BackgroundTask;
 use crate::ui::widgets::file_task::FileTask;
 
-/// File that is being written.
+/// Result of work with a file.
+pub(in crate::ui) enum FileResult {
+    Written(Vec<Notice>),
+    Psf(Psf),
+    Radical(Vec<Notice>),
+    Standard(RecoveryStandard),
+    /// Regions for the study with this number.
+    Rois(usize, (Vec<Roi>, Vec<Notice>)),
+}
+
+/// File that is being read or written.
 pub(in crate::ui) struct FileJob {
     pub(super) task: FileTask,
     pub(super) path: PathBuf,
     /// Run and subiteration of the newest image at the start of writing.
     pub(super) image: Option<(RunId, usize)>,
-    pub(super) work: BackgroundTask<Result<Vec<Notice>, String>>,
+    /// Longest wait for it in a frame.
+    pub(super) patience: Duration,
+    pub(super) work: BackgroundTask<Result<FileResult, String>>,
 }

@@ -1,12 +1,15 @@
-//! Files that are written in the background: images, pictures, reports.
+//! Files that are read or written in the background: regions, images, pictures, reports.
 
 use std::path::Path;
+use std::time::Duration;
 
 use egui::Context;
 
-use super::file_job::FileJob;
+use super::file_job::{FileJob, FileResult};
 use crate::data::Notice;
+use crate::io::IoError;
 use crate::task::BackgroundTask;
+use crate::ui::run::form::sources::RadicalSource;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::app::App;
 
@@ -19,10 +22,32 @@ impl App {
         path: &Path,
         write: impl FnOnce(&Path) -> Result<Vec<Notice>, String> + Send + 'static,
     ) {
+        self.start_job(ctx, (task, path), Duration::ZERO, |path| write(path).map(FileResult::Written));
+    }
+
+    /// Reads a file in the background; its content, or an error, follows at the end.
+    pub(super) fn read_in_background(
+        &mut self,
+        ctx: &Context,
+        task: FileTask,
+        path: &Path,
+        read: impl FnOnce(&Path) -> Result<FileResult, IoError> + Send + 'static,
+    ) {
+        self.start_job(ctx, (task, path), self.patience(), |path| read(path).map_err(|error| error.to_string()));
+        self.receive_files(ctx);
+    }
+
+    fn start_job(
+        &mut self,
+        ctx: &Context,
+        (task, path): (FileTask, &Path),
+        patience: Duration,
+        job: impl FnOnce(&Path) -> Result<FileResult, String> + Send + 'static,
+    ) {
         let (wake, of) = (ctx.clone(), path.to_owned());
-        let work = BackgroundTask::start("writer", move || wake.request_repaint(), move |_| write(&of));
+        let work = BackgroundTask::start("file", move || wake.request_repaint(), move |_| job(&of));
         let image = self.run().shown.newest_id().map(|id| (id.run, id.subiteration));
-        self.file_jobs.push(FileJob { task, path: path.to_owned(), image, work });
+        self.file_jobs.push(FileJob { task, path: path.to_owned(), image, patience, work });
     }
 
     pub fn is_writing(&self) -> bool {
@@ -31,7 +56,9 @@ impl App {
 
     /// Handles the files that are complete.
     pub(in crate::ui) fn receive_files(&mut self, ctx: &Context) {
-        let is_over = |job: &mut FileJob| job.work.poll().map(|outcome| outcome.unwrap_or_else(|failure| Err(failure.into())));
+        let is_over = |job: &mut FileJob| {
+            job.work.poll_for(job.patience).map(|outcome| outcome.unwrap_or_else(|failure| Err(failure.into())))
+        };
         let mut done = Vec::new();
         self.file_jobs.retain_mut(|job| match is_over(job) {
             None => true,
@@ -44,15 +71,42 @@ impl App {
             if task == FileTask::SaveImage && outcome.is_ok() {
                 self.saved.image = image;
             }
-            let outcome = outcome.map(|notices| {
+            let outcome = outcome.map(|result| self.take_file(ctx, task, &path, result));
+            outcome.transpose().into_iter().for_each(|outcome| self.report_file(ctx, task, &path, outcome));
+        }
+    }
+
+    /// Takes the result of work with a file. Returns the participle of its notice, `None` if none is needed.
+    fn take_file(&mut self, ctx: &Context, task: FileTask, path: &Path, result: FileResult) -> Option<&'static str> {
+        match result {
+            FileResult::Written(notices) => {
                 self.notify_all(ctx, notices);
-                match task {
+                Some(match task {
                     FileTask::NemaReport(_) | FileTask::Lesions(_) | FileTask::Lines => "written",
                     FileTask::SendSeries => "sent",
                     _ => "saved",
-                }
-            });
-            self.report_file(ctx, task, &path, outcome);
+                })
+            }
+            FileResult::Psf(psf) => {
+                self.runs.active_mut().forms.settings.psf = Some(psf);
+                None
+            }
+            FileResult::Radical(notices) => {
+                self.runs.active_mut().forms.settings.radicals.push(RadicalSource::of_file(path));
+                self.notify_all(ctx, notices);
+                None
+            }
+            FileResult::Standard(standard) => {
+                self.recovery.add(standard);
+                None
+            }
+            FileResult::Rois(study, _) if study != self.study.number => None,
+            FileResult::Rois(_, (rois, notices)) => {
+                self.rois.set(rois);
+                self.mark_rois_saved();
+                self.notify_all(ctx, notices);
+                Some("loaded")
+            }
         }
     }
 

@@ -7,16 +7,16 @@ use egui::Context;
 
 use super::dialogs::{Dialogs, Overwrite, is_of_study};
 use super::file_dialog::overwritten;
+use super::file_job::FileResult;
 use super::picture::is_png;
 use super::radicals::of_radical;
 use super::send_form::SendForm;
-use crate::data::Notice;
+use crate::data::{ImageSpace, Notice};
 use crate::io;
 use crate::remote::Remote;
 use crate::session::TubeSource;
 use crate::ui::plots::plot_options::PlotToSave;
 use crate::ui::rois::roi_panel::NOTHING_MEASURED;
-use crate::ui::run::form::sources::RadicalSource;
 use crate::ui::study::source::Source;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::workspace::actions::FileAction;
@@ -148,15 +148,17 @@ impl App {
             }
             FileTask::Attenuation => self.open_if_some(ctx, self.study.attenuated(path.to_owned())),
             FileTask::AddAttenuation => self.open_if_some(ctx, self.study.with_added_attenuation(path)),
-            FileTask::Psf => self.runs.active_mut().forms.settings.psf = Some(io::psf::read_file(path)?),
+            FileTask::Psf => {
+                self.read_in_background(ctx, task, path, |path| Ok(FileResult::Psf(io::psf::read_file(path)?)));
+            }
             FileTask::Radical => {
-                let (_, notices) = io::read_reference(path)?;
-                self.runs.active_mut().forms.settings.radicals.push(RadicalSource::of_file(path));
-                self.notify_all(ctx, notices);
+                self.read_in_background(ctx, task, path, |path| Ok(FileResult::Radical(io::read_reference(path)?.1)));
             }
             FileTask::OpenLayer => self.layer.start(path, self.layer_reader(), waker(ctx)),
             FileTask::ReferenceImage => self.runs.read_reference(path, waker(ctx)),
-            FileTask::RecoveryStandard => self.recovery.add(io::recovery::read_file(path)?),
+            FileTask::RecoveryStandard => {
+                self.read_in_background(ctx, task, path, |path| Ok(FileResult::Standard(io::recovery::read_file(path)?)));
+            }
             FileTask::OpenTubes => self.start_tubes(ctx, TubeSource::File(path.to_owned())),
             FileTask::OpenMatrix => self.read_matrix(ctx, path.to_owned()),
             FileTask::ListTable(table) => self.study.list_form.iter_mut().for_each(|form| form.set_table(table, path)),
@@ -168,11 +170,16 @@ impl App {
             FileTask::SavePicture(area) => self.save_picture(ctx, task, area, path)?,
             FileTask::SaveFilm(film) => self.start_film(film, path)?,
             FileTask::LoadRois => {
-                let (rois, notices) = io::read_regions(path, self.space().as_ref())?;
-                self.rois.set(rois);
-                self.mark_rois_saved();
-                self.notify_all(ctx, notices);
-                return Ok(Some("loaded"));
+                let space = self.space().map(|space| (space.grid.clone(), space.placement.cloned(), space.names.cloned()));
+                let study = self.study.number;
+                self.read_in_background(ctx, task, path, move |path| {
+                    let (grid, placement, names) = match &space {
+                        Some((grid, placement, names)) => (Some(grid), placement.as_ref(), names.as_ref()),
+                        None => (None, None, None),
+                    };
+                    let space = grid.map(|grid| ImageSpace { grid, placement, names });
+                    Ok(FileResult::Rois(study, io::read_regions(path, space.as_ref())?))
+                });
             }
             FileTask::SaveRois => {
                 io::rois::write_rois(path, &self.rois.document.rois)?;

@@ -130,7 +130,7 @@ impl App {
     /// Uploads the displayed images to a renderer.
     fn upload_to(&self, renderer: &mut Renderer, state: &RenderState) -> Result<(), RenderError> {
         let beside = self.runs.beside().filter(|_| self.slices.view.beside != CompareMode::Off);
-        let beside = beside.and_then(|(_, image)| Some(&**image.image()?));
+        let beside = beside.and_then(|(_, image)| image.shown.volume());
         let volumes = [(VolumeSlot::First, self.run().shown.volume()), (VolumeSlot::Second, beside)];
         for (slot, volume) in volumes.into_iter().filter_map(|(slot, volume)| Some((slot, volume?))) {
             slice_paint::upload_to(renderer, state, slot, volume.grid.size, volume.as_slice())?;
