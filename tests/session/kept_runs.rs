@@ -1,9 +1,12 @@
 //! Histories of several runs: those of retained runs remain during another run.
 
 use tomoscope::measure::widths_along;
-use tomoscope::session::{Command, Control, Event, EventKind, PeakLine, PeaksPoint, RoiSet, RunId, SessionOptions};
+use tomoscope::session::{
+    Answer, Command, Control, Event, EventKind, PeakLine, PeaksAlong, PeaksPoint, Query, RegionSums, RoiSet, RunId,
+    SessionOptions,
+};
 
-use super::script::{Script, Watcher, ball, scripted, value_of};
+use super::script::{Script, Watcher, ball, regions, scripted, value_of};
 
 const VOLUME_BYTES: u64 = 4 * 4 * 4 * 3;
 
@@ -84,17 +87,22 @@ fn regions_are_measured_on_the_past_of_a_kept_run() {
     watcher.session.retain(first);
     let second = finished(&mut watcher, 2);
     // In one breath: neither makes the measurer forget the other.
-    watcher.session.measure(first, ball(5));
+    watcher.session.measure(first, Query::Regions(ball(5)));
     watcher.session.send(Command::SetRois(ball(6)));
     for (run, branch, num_points) in [(first, 5, 3), (second, 6, 2)] {
-        let is_told = |event: &Event| event.run == run && matches!(event.kind, EventKind::Remeasured { .. });
-        let EventKind::Remeasured { branch: told, points, .. } = watcher.wait_for(0, is_told).kind else { unreachable!() };
+        let is_told = |event: &Event| event.run == run && regions(event).is_some();
+        let event = watcher.wait_for(0, is_told);
+        let RegionSums { branch: told, points, .. } = regions(&event).unwrap().clone();
         assert_eq!((told, points.len()), (branch, num_points));
         for (kept, (iteration, _, sums)) in watcher.session.history(run).iter().zip(points) {
             let masks = ball(branch).rois.masks(&kept.volume.grid);
             assert_eq!((iteration, sums), (kept.id.iteration, vec![masks[0].sums(kept.volume.as_slice())]));
         }
     }
+}
+
+fn peaks(event: &Event) -> Option<&PeaksAlong> {
+    if let EventKind::Measured(Answer::Peaks(along)) = &event.kind { Some(along) } else { None }
 }
 
 #[test]
@@ -105,7 +113,7 @@ fn peaks_are_measured_on_what_is_kept_and_on_what_comes() {
     let second = watcher.start(2, RoiSet::default(), true);
     watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Paused));
     let line = |y_mm| PeakLine { ends_mm: [[-2.0, y_mm, 0.0], [2.0, y_mm, 0.0]], width_mm: 0.0 };
-    [first, second].into_iter().for_each(|run| watcher.session.measure_peaks(run, Some(line(0.0))));
+    [first, second].into_iter().for_each(|run| watcher.session.measure(run, Query::Peaks(Some(line(0.0)))));
     watcher.session.send(Control::Resume);
     watcher.wait_for_end(second);
     // Each image once, in their order, however many come at a time.
@@ -113,9 +121,8 @@ fn peaks_are_measured_on_what_is_kept_and_on_what_comes() {
         let mut found: Vec<PeaksPoint> = Vec::new();
         let mut from = 0;
         while found.len() < num {
-            let is_told =
-                |event: &Event| event.run == run && matches!(event.kind, EventKind::Profiled { line: of, .. } if of == line);
-            let EventKind::Profiled { points, .. } = watcher.wait_for(from, is_told).kind else { unreachable!() };
+            let is_told = |event: &Event| event.run == run && peaks(event).is_some_and(|along| along.line == line);
+            let PeaksAlong { points, .. } = peaks(&watcher.wait_for(from, is_told)).unwrap().clone();
             from = watcher.events.iter().skip(from).position(is_told).unwrap() + from + 1;
             found.extend(points);
         }
@@ -130,11 +137,10 @@ fn peaks_are_measured_on_what_is_kept_and_on_what_comes() {
     points(&mut watcher, first, line(0.0), 3);
     points(&mut watcher, second, line(0.0), 2);
     // A moved line is measured on the stored iterates too; a removed one is not.
-    watcher.session.measure_peaks(first, None);
-    watcher.session.measure_peaks(second, Some(line(1.0)));
+    watcher.session.measure(first, Query::Peaks(None));
+    watcher.session.measure(second, Query::Peaks(Some(line(1.0))));
     points(&mut watcher, second, line(1.0), 2);
-    let moved =
-        |event: &&Event| event.run == first && matches!(event.kind, EventKind::Profiled { line: of, .. } if of != line(0.0));
+    let moved = |event: &&Event| event.run == first && peaks(event).is_some_and(|along| along.line != line(0.0));
     assert_eq!(watcher.events.iter().filter(moved).count(), 0);
 }
 

@@ -13,7 +13,7 @@ use tomoscope::plan::Job;
 use tomoscope::recon::{AscentTuning, Stage};
 use tomoscope::session::{Command, Control, EndReason, Event, EventKind, RoiSet, Session, SessionOptions, Trace};
 
-use super::script::{PATIENCE, Script, Watcher, any_study, ball, scripted, small_settings, value_of, wait_for_stop};
+use super::script::{PATIENCE, Script, Watcher, any_study, ball, regions, scripted, small_settings, value_of, wait_for_stop};
 
 #[test]
 fn the_newest_volume_wins_when_nobody_looks() {
@@ -368,8 +368,8 @@ fn the_past_is_measured_again_when_a_roi_is_edited() {
     let edited = RoiSet { branch: 7, rois: vec![smaller].into() };
     watcher.session.send(Command::SetRois(edited.clone()));
     // The current iterate is in the middle of an iteration, and not stored.
-    watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { points, .. } if points.iter().any(|p| p.1 == 5)));
-    watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { points, .. } if points.iter().any(|p| p.1 == 4)));
+    watcher.wait_for(0, |e| regions(e).is_some_and(|sums| sums.points.iter().any(|p| p.1 == 5)));
+    watcher.wait_for(0, |e| regions(e).is_some_and(|sums| sums.points.iter().any(|p| p.1 == 4)));
     let points = watcher.remeasured(7);
     assert_eq!(points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>(), [(1, 2), (2, 4), (2, 5)]);
     for (kept, point) in watcher.session.history(run).iter().zip(&points) {

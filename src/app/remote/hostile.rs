@@ -12,8 +12,8 @@ use serde::Serialize;
 use super::client::Client;
 use super::client::handle::Remote;
 use super::connection::rendezvous::Rendezvous;
-use super::images::codec::{num_in_slices, pack};
 use super::images::outgoing::PIECE;
+use super::images::slices::num_in_slices;
 use super::protocol::error::RemoteError;
 use super::protocol::framing::{decode, encode};
 use super::protocol::messages::*;
@@ -22,7 +22,7 @@ use super::server::{Input, ServeOptions, ServerSession};
 use crate::coded::Problem;
 use crate::data::{
     CountRates, Counts, EventList, EventNumbers, Extremes, ListMetadata, Michelogram, Notice, Roi, RoiShape, ScanTime, Study,
-    Unit,
+    Unit, Volume,
 };
 use crate::geometry::Grid;
 use crate::operator::Accumulation;
@@ -136,7 +136,8 @@ fn to_server() -> Vec<Vec<u8>> {
     let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
     let line = Some(PeakLine { ends_mm: [[0.0; 3], [5.0; 3]], width_mm: 1.0 });
     let rules = vec![StopRule::Noise { nsr: 0.1 }, StopRule::Plateau { part: 0.5 }];
-    let image = SideRequest::CompareImage { id: ITERATE, grid, rois: Rois::from(&rois()) };
+    let volume = Arc::new(Volume::filled(grid, 1.0));
+    let image = StoredIterate { id: ITERATE, extremes: volume.extremes(), volume };
     let requests = [
         Request::Open(2, Box::new(StudyFiles::File("/x".into()))),
         Request::Close(2),
@@ -144,33 +145,31 @@ fn to_server() -> Vec<Vec<u8>> {
             3,
             Box::new(StudyFiles::Events(ListFiles { attenuation: Some("/mu".into()), ..ListFiles::of(Path::new("/x")) })),
         ),
-        Request::Start { run: 1, study: STUDY, settings: lines(), rois: Rois::from(&rois()), paused: false },
-        Request::Start { run: 1, study: 77, settings: lines(), rois: Rois::from(&rois()), paused: false },
+        Request::Start { run: 1, study: STUDY, settings: lines(), rois: rois(), paused: false },
+        Request::Start { run: 1, study: 77, settings: lines(), rois: rois(), paused: false },
         Request::Control(Control::Cancel),
         Request::Control(Control::StepOnce),
         Request::Control(Control::SetAccumulation(Accumulation::Atomic)),
-        Request::SetRois(Rois::from(&rois())),
-        Request::RenameRois(Rois::new(0, &rois().rois)),
+        Request::SetRois(rois()),
+        Request::RenameRois(rois()),
         Request::Control(Control::SetStopRules(rules)),
         Request::Control(Control::SetIterations(5)),
         Request::Control(Control::SetTuning(TUNING)),
         Request::Control(Control::MeasureDeviation { post_filter_fwhm_mm: Some(5.0) }),
     ];
-    let recovery =
-        RecoveryRequest { filters_mm: vec![0.0, 5.0], activity_ratio: Some(4.0), with_peak: true, rois: Rois::from(&rois()) };
-    let side_requests = [
-        SideRequest::Measure(1, Rois::from(&rois())),
-        SideRequest::CompareRun(Some(1), Rois::from(&rois())),
-        SideRequest::MeasurePeaks(1, line),
-        SideRequest::Retain(1),
-        SideRequest::Release(1),
-        SideRequest::Pin(1, 2, true),
-        SideRequest::SetHistoryBytes(1 << 20),
-        SideRequest::MeasureRecovery(1, Some(recovery)),
+    let recovery = RecoveryQuery { filters_mm: vec![0.0, 5.0], activity_ratio: Some(4.0), with_peak: true, rois: rois() };
+    let queries = [
+        Query::Regions(rois()),
+        Query::Similarity((Some(CompareWith::Run(1)), rois())),
+        Query::Similarity((Some(CompareWith::Image(image)), rois())),
+        Query::Peaks(line),
+        Query::Recovery(Some(recovery)),
     ];
-    let requests = requests.into_iter().chain(side_requests.map(Request::Side));
+    let changes =
+        [HistoryChange::Retain(1), HistoryChange::Release(1), HistoryChange::Pin(1, 2, true), HistoryChange::SetBudget(1 << 20)];
+    let requests = requests.into_iter().chain(queries.map(|query| Request::Measure(1, query)));
+    let requests = requests.chain(changes.map(Request::ChangeHistory));
     let mut all: Vec<Vec<u8>> = requests.map(|request| bytes(&ToServer::Request(1, request), &[])).collect();
-    all.push(bytes(&ToServer::Request(1, Request::Side(image)), &pack(&[1.0; 32])));
     let others = [
         ToServer::Hello { session: Some("0".repeat(32)), num_notifications: 1 },
         ToServer::ReceivedNotifications(0),
@@ -231,11 +230,11 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
     let event = |kind| Notification::Event(Event { run: 1, kind });
     let notifications = [
         event(EventKind::Iterate(Box::new(report))),
-        event(EventKind::Remeasured {
+        event(EventKind::Measured(Answer::Regions(RegionSums {
             branch: 1,
             points: vec![(1, 1, Vec::new())],
             deviations: Some((1, vec![None, Some(0.5)])),
-        }),
+        }))),
         event(EventKind::Notice(Notice::info("x"))),
         event(EventKind::Deviation(DeviationUpdate { id: image.id, post_filter_fwhm_mm: Some(5.0), volume: None })),
         event(EventKind::Ended(EndReason::Completed)),
@@ -308,9 +307,9 @@ fn server() -> (ServerSession, Receiver<Input>) {
 fn numbers_that_do_not_fit_are_refused() {
     let (mut server, _inputs) = server();
     server.open_for_tests(STUDY, Arc::new(study().map(Data::from)));
-    let mut handle = |request| server.handle_message(as_next(&server, ToServer::Request(0, request)), &[]);
+    let mut handle = |request| server.handle_message(as_next(&server, ToServer::Request(0, request)));
     let lines = || job(study()).settings;
-    let start = |run, study| Request::Start { run, study, settings: lines(), rois: Rois::from(&rois()), paused: false };
+    let start = |run, study| Request::Start { run, study, settings: lines(), rois: rois(), paused: false };
     // The window numbers runs, with gaps; a study that is not open is refused, and the connection remains.
     for (run, study) in [(1, STUDY), (5, STUDY), (6, 77), (8, STUDY)] {
         handle(start(run, study)).unwrap();
@@ -319,7 +318,7 @@ fn numbers_that_do_not_fit_are_refused() {
         assert!(handle(start(run, STUDY)).is_err(), "run {run} after run 8");
     }
     let planes = sweep_job().settings;
-    assert!(handle(Request::Start { run: 9, study: STUDY, settings: planes, rois: Rois::from(&rois()), paused: false }).is_err());
+    assert!(handle(Request::Start { run: 9, study: STUDY, settings: planes, rois: rois(), paused: false }).is_err());
     // The window numbers studies too.
     handle(Request::Open(4, Box::new(StudyFiles::File("/x".into())))).unwrap();
     for study in [0, STUDY, 4] {
@@ -336,8 +335,7 @@ fn no_message_stops_the_server() {
     server.open_for_tests(STUDY, Arc::new(study().map(Data::from)));
     let messages = to_server();
     for message in &messages[..1] {
-        let (message, payload) = decode(message).unwrap();
-        server.handle_message(message, payload).unwrap();
+        server.handle_message(decode(message).unwrap().0).unwrap();
     }
     let mut num = 0;
     let counted = handled(&messages, |bytes| {
@@ -346,9 +344,8 @@ fn no_message_stops_the_server() {
             server.send_news()?;
             inputs.try_iter().for_each(drop);
         }
-        let (message, payload) = decode(bytes)?;
         // Each request is handled as the next one.
-        server.handle_message(as_next(&server, message), payload)
+        server.handle_message(as_next(&server, decode(bytes)?.0))
     });
     assert!(counted.iter().all(|&num| num > cases() / 10), "{counted:?}");
 }

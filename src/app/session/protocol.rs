@@ -3,45 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::history::HistoryChange;
+use super::measurements::{Answer, Query, RoiSet};
 use super::{OxygenRedraw, OxygenUpdate, StopRule};
 use crate::algebra::DeviceImage;
 use crate::coded::Problem;
 use crate::data::{Extremes, IterateId, MaskedRois, Notice, RoiSums, RunId, Volume};
-use crate::geometry::Point;
-use crate::measure::nema::RecoveryPoint;
-use crate::measure::{Convergence, NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
 use crate::recon::{AscentReport, AscentTuning, Explained, Optimality, RaceReport, StageTimes};
-
-/// ROIs to measure on every iterate. `branch` grows with each edit, so that a curve shows the changes of its ROI.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RoiSet {
-    /// Number of the edit.
-    pub branch: u64,
-    /// Regions. Watcher, solver and measurer share their masks.
-    pub rois: MaskedRois,
-}
-
-/// Line through images along which peaks are measured.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct PeakLine {
-    /// Start and end, mm.
-    pub ends_mm: [Point; 2],
-    /// Side of the averaging square around the line, mm; 0 = the line alone.
-    pub width_mm: f64,
-}
-
-/// Peaks of an image along a line.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct PeaksPoint {
-    /// Number of completed full iterations.
-    pub iteration: usize,
-    /// Total number of steps; for a sweep number of projections in the image.
-    pub subiteration: usize,
-    /// Width of each peak, the highest first, or the reason why it has none ([`crate::measure::widths_along`]).
-    pub widths: Vec<Result<PeakWidth, NoPeakWidth>>,
-}
 
 /// Command of the watcher to the solver.
 #[derive(Clone, Debug)]
@@ -60,6 +30,11 @@ pub enum Command {
     SetRois(RoiSet),
     /// Replaces names, roles and true ratios of ROIs that have not moved.
     RenameRois(MaskedRois),
+    /// Measures the stored iterates of a run, present and future, in parallel with the solver, as [`EventKind::Measured`]. A query replaces
+    /// the one before of the same kind.
+    Measure(RunId, Query),
+    /// Applies a change of the history also on the server.
+    ChangeHistory(HistoryChange),
     /// Reports that the acquisition has grown or is complete.
     DataArrived,
     /// Ends the thread.
@@ -113,28 +88,8 @@ pub struct Event {
 pub enum EventKind {
     /// Measured step.
     Iterate(Box<IterateReport>),
-    /// Iterates measured again after an edit of the ROIs, in one or more parts: first the stored ones, then the current one and
-    /// those stored meanwhile.
-    Remeasured {
-        /// Number of the edit.
-        branch: u64,
-        /// (iteration, subiteration, sums in the order of the ROI set), oldest first.
-        points: Vec<(usize, usize, Vec<RoiSums>)>,
-        /// Number of steps of the current iterate, and the standard deviations of the means between its replicates.
-        deviations: Option<(usize, Vec<Option<f64>>)>,
-    },
-    /// Stored iterates of the run, compared with the reference.
-    Compared {
-        reference: ReferenceId,
-        /// Comparisons in the order of the images; one of the same image replaces the one before.
-        points: Vec<Comparison>,
-    },
-    /// Widths of the peaks along a line through stored iterates of the run.
-    Profiled {
-        line: PeakLine,
-        /// Points of images that were not measured along this line before, in their order.
-        points: Vec<PeaksPoint>,
-    },
+    /// Results of a measurement of iterates.
+    Measured(Answer),
     Paused,
     Resumed,
     /// Part of the data that the last image of a run explains, if the run ends inside an iteration.
@@ -157,13 +112,6 @@ pub enum EventKind {
     Ended(EndReason),
     /// The run has failed; the text has the reason and the remedy. The last good image remains.
     Failed(Problem),
-    /// Recovery coefficients of stored iterates of the run after a post-filter.
-    Recovered {
-        /// Number of the query.
-        query: u64,
-        /// Settings that were not measured before.
-        points: Vec<RecoveryPoint>,
-    },
     /// Standard deviation of each voxel between the replicates of an image.
     Deviation(DeviationUpdate),
     /// Standard deviations of the figures of the maps of oxygen, after each draw of the noise and after an edit of the ROIs.
@@ -237,62 +185,6 @@ pub struct IterateReport {
     pub roi_deviations: Vec<Option<f64>>,
 }
 
-/// Reference of a comparison.
-#[derive(Clone, Debug)]
-pub enum CompareWith {
-    /// Image of the same number of this run; beyond its last image that one.
-    Run(RunId),
-    /// One image for all.
-    Image(StoredIterate),
-}
-
-impl CompareWith {
-    pub fn id(&self) -> ReferenceId {
-        match self {
-            CompareWith::Run(run) => ReferenceId { run: *run, subiteration: None },
-            CompareWith::Image(image) => ReferenceId { run: image.id.run, subiteration: Some(image.id.subiteration) },
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct ReferenceId {
-    pub run: RunId,
-    /// Number of steps of the image, if it is one image.
-    pub subiteration: Option<usize>,
-}
-
-/// Similarity of two images on the same grid.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Comparison {
-    /// Number of completed full iterations.
-    pub iteration: usize,
-    /// Total number of steps; for a sweep number of projections in the image.
-    pub subiteration: usize,
-    /// Full iterations and steps of the reference image; `None` for an image of a file.
-    pub reference: Option<[usize; 2]>,
-    /// True if all images of the run are compared with that image.
-    pub is_fixed: bool,
-    /// Correlation coefficient ([`crate::measure::correlation`]).
-    pub correlation: f64,
-    /// ‖image − reference‖ / ‖reference‖ ([`crate::measure::relative_difference`]).
-    pub relative_difference: f64,
-    /// Distance from the reference as a converged image; `None` without a background region.
-    pub convergence: Option<Convergence>,
-}
-
-impl Comparison {
-    /// Returns true if both images have the same number of iterations, for a sweep of projections.
-    pub fn is_of_same_number(&self) -> bool {
-        self.reference.is_none_or(|reference| number(reference) == number([self.iteration, self.subiteration]))
-    }
-}
-
-/// Returns the number of an image: iterations, and before the first complete one (as in an incomplete sweep) steps.
-pub(super) fn number([iteration, subiteration]: [usize; 2]) -> [usize; 2] {
-    [iteration, if iteration == 0 { subiteration } else { 0 }]
-}
-
 /// Image on its way to the screen.
 #[derive(Clone, Debug)]
 pub struct IterateUpdate {
@@ -305,12 +197,4 @@ pub struct IterateUpdate {
     /// Voxel (x, y, z) whose slices have arrived from a server; the other values are of an earlier iterate, or 0. `None` = whole
     /// image.
     pub slices: Option<[usize; 3]>,
-}
-
-/// Stored iterate: after a full iteration, or after a block of projections.
-#[derive(Clone, Debug)]
-pub struct StoredIterate {
-    pub id: IterateId,
-    pub volume: Arc<Volume>,
-    pub extremes: Extremes,
 }

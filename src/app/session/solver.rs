@@ -8,6 +8,7 @@ use std::time::Instant;
 use crossbeam_channel::Receiver;
 
 use super::history::History;
+use super::measurements::{Answer, RegionSums, RoiSet};
 use super::outgoing::{Image, Outgoing, Parcel};
 use super::oximetry::Redrawer;
 use super::publisher::Publisher;
@@ -15,7 +16,7 @@ use super::run::{Failure, Run, State};
 use super::threads::Threads;
 use super::transport::Message;
 use super::{
-    Command, Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup, StopRule,
+    Command, Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, RunId, SessionOptions, Setup, StopRule,
 };
 use crate::coded::Problem;
 use crate::data::{IterateId, MaskedRois, Notice};
@@ -85,7 +86,8 @@ impl Solver {
             Command::SetRois(rois) => self.set_rois(rois),
             Command::RenameRois(rois) => self.rename_rois(rois),
             Command::DataArrived => self.receive_data(),
-            Command::Quit => {}
+            // The first two are not for the solver.
+            Command::Measure(..) | Command::ChangeHistory(_) | Command::Quit => {}
         }
     }
 
@@ -487,7 +489,8 @@ impl Solver {
             Ok((point, deviations)) => {
                 let deviations = Some((subiteration, deviations)).filter(|(step, found)| *step > 0 && !found.is_empty());
                 if point.is_some() || deviations.is_some() {
-                    self.send(EventKind::Remeasured { branch, points: point.into_iter().collect(), deviations });
+                    let points = point.into_iter().collect();
+                    self.send(EventKind::Measured(Answer::Regions(RegionSums { branch, points, deviations })));
                 }
                 self.publisher.send(Outgoing::CatchUp);
                 self.report_oxygen();

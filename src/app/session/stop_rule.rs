@@ -1,6 +1,6 @@
 //! Stopping rules of a run. The solver checks them after each full iteration, so that the last image is the one that met the rule.
 
-use super::measurements::{background_noise, roi_numbers};
+use super::run_table::{background_noise, roi_numbers};
 use super::{IterateReport, RoiNumbers};
 use crate::data::Roi;
 

@@ -165,10 +165,7 @@ impl<'a> Work<'a> {
             EventKind::Failed(problem) => return self.failed(session, problem.into()).map(Some),
             EventKind::Deviation(update) => return self.measured(session, update),
             EventKind::CoupledImages(volumes) => return self.write_coupled(session, &volumes),
-            EventKind::Remeasured { .. }
-            | EventKind::Compared { .. }
-            | EventKind::Profiled { .. }
-            | EventKind::Recovered { .. }
+            EventKind::Measured(_)
             | EventKind::Oxygen(_)
             | EventKind::OxygenRedraw(_)
             | EventKind::Paused

@@ -22,7 +22,7 @@ use tomoscope::session::{Command, EndReason, Event, EventKind, IterateUpdate, Ro
 use tomoscope::task::Task;
 
 use super::runs::cylinder_study;
-use super::script::{PATIENCE, Script, scripted};
+use super::script::{PATIENCE, Script, regions, scripted};
 
 /// Waiting time of a server without a connection: longer than any test.
 const LINGER: Duration = Duration::from_secs(600);
@@ -239,10 +239,9 @@ fn a_run_elsewhere_is_the_run_here_bit_by_bit() {
         let (mut points, begun) = (std::collections::BTreeMap::new(), Instant::now());
         while points.len() < 3 {
             assert!(begun.elapsed() < PATIENCE);
-            if let Ok(Event { kind: EventKind::Remeasured { branch: 2, points: new, .. }, .. }) =
-                session.events().recv_timeout(Duration::from_millis(5))
-            {
-                points.extend(new.into_iter().map(|(iteration, _, sums)| (iteration, sums)));
+            let event = session.events().recv_timeout(Duration::from_millis(5));
+            if let Some(new) = event.ok().as_ref().and_then(regions).filter(|sums| sums.branch == 2) {
+                points.extend(new.points.iter().cloned().map(|(iteration, _, sums)| (iteration, sums)));
             }
         }
         points

@@ -24,8 +24,8 @@ use super::protocol::numbered::{Inbox, Outbox, Output, send};
 use crate::coded::Problem;
 use crate::plan::Job;
 use crate::session::{
-    Event, EventKind, HistoryChange, Message, OxygenUpdate, Query, RunId, Session, SessionOptions, SolverChannels, StoredIterate,
-    Transport, report_refused,
+    Event, EventKind, Message, OxygenUpdate, RunId, Session, SessionOptions, SolverChannels, StoredIterate, Transport,
+    report_refused,
 };
 use crate::task::Task;
 
@@ -73,14 +73,6 @@ struct RemoteSolver {
 impl Transport for RemoteSolver {
     fn send(&self, message: Message) {
         self.remote.send(Input::Message(message));
-    }
-
-    fn query(&self, query: Query) {
-        self.remote.send(Input::Query(query));
-    }
-
-    fn change_history(&self, change: HistoryChange) {
-        self.remote.send(Input::History(change));
     }
 
     fn stored(&self, run: RunId) -> Vec<[usize; 2]> {
@@ -206,9 +198,7 @@ impl Client {
     fn handle(&mut self, input: Input) -> Result<(), RemoteError> {
         match input {
             Input::Message(message) => self.forward(message),
-            Input::Query(query) => self.forward_query(query),
-            Input::History(change) => self.forward_change(change),
-            Input::Request(request) => self.request(request, &[]),
+            Input::Request(request) => self.request(request),
             Input::Send(message) => {
                 if let ToServer::ShowSlices(at) = message {
                     self.slices_at = at;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::codec::{num_in_slices, put_slices, unpack, within};
 use super::outgoing::PIECE;
+use super::slices::{num_in_slices, put_slices, within};
 use crate::data::Volume;
 use crate::geometry::Grid;
 use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::messages::{ImageHead, PieceHead, PieceOf};
-use crate::session::{FrameSender, IterateUpdate, RunId};
+use crate::session::{FrameSender, IterateUpdate, RunId, unpack};
 
 #[derive(Default)]
 pub struct IncomingImages {
@@ -64,7 +64,7 @@ impl IncomingImages {
         if first != values.len() || num == 0 || num > remaining.min(PIECE[1]) {
             return Err(RemoteError::invalid(format!("{num} values from {first} on after {} of {total}", values.len())));
         }
-        unpack(bytes, num, &mut values)?;
+        unpack(bytes, num, &mut values).map_err(RemoteError::invalid)?;
         if num < remaining {
             *partial = Some(Partial { image, of, values });
             return Ok(None);
@@ -107,13 +107,12 @@ impl IncomingImages {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::super::codec::pack;
     use super::super::outgoing::OutgoingImages;
     use super::*;
     use crate::data::IterateId;
     use crate::remote::protocol::framing::{decode, read_message};
     use crate::remote::protocol::messages::ToClient;
-    use crate::session::{StoredIterate, frame_channel};
+    use crate::session::{StoredIterate, frame_channel, pack};
 
     const MS: Duration = Duration::from_millis(1);
 

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::codec::{pack, plain, slices, within};
 use super::flow::Flow;
+use super::slices::{slices, within};
 use crate::data::Volume;
 use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::framing::encode;
 use crate::remote::protocol::messages::{ImageHead, PieceHead, PieceOf, ToClient};
-use crate::session::{IterateUpdate, StoredIterate};
+use crate::session::{IterateUpdate, StoredIterate, pack, plain};
 
 /// Minimum and maximum number of values of a piece. The minimum takes 2 ms at 100 Mbit/s.
 pub const PIECE: [usize; 2] = [1 << 13, 1 << 16];

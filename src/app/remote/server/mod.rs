@@ -236,7 +236,7 @@ impl ServerSession {
         let outcome = match input {
             Input::Connection(hello) => self.begin_connection(hello),
             Input::Received(number, _) if number != self.connection_number || self.output.is_none() => Ok(()),
-            Input::Received(_, Ok((message, payload))) => self.handle_message(message, &payload),
+            Input::Received(_, Ok((message, _))) => self.handle_message(message),
             Input::Received(_, Err(error)) => Err(error),
             Input::Opened(study, outcome) => self.opened(study, *outcome),
             Input::Forecast(number, forecast) => self.send_forecast(number, forecast),

@@ -2,7 +2,7 @@
 
 use super::live::LiveRun;
 use crate::data::MaskedRois;
-use crate::session::{Command, RoiSet, Session};
+use crate::session::{Command, Query, RoiSet, Session};
 
 /// The edits of the regions as they were sent for one run.
 #[derive(Clone, Debug, Default)]
@@ -56,10 +56,10 @@ impl RoiEdits {
         if is_held || self.held.is_some() {
             let edit = *self.held.get_or_insert(self.branch);
             live.rois.draft(self.branch, edit, rois);
-            session.measure(live.run, set);
+            session.measure(live.run, Query::Regions(set));
         } else {
             live.begin_branch(self.branch, rois);
-            if is_active { _ = session.send(Command::SetRois(set)) } else { session.measure(live.run, set) }
+            if is_active { _ = session.send(Command::SetRois(set)) } else { session.measure(live.run, Query::Regions(set)) }
         }
     }
 }
