@@ -8,7 +8,7 @@ use crossbeam_channel::{bounded, unbounded};
 use tomoscope::algebra::BackendError;
 use tomoscope::coded::PassedOn;
 use tomoscope::recon::Stage;
-use tomoscope::session::{Command, Control, EndReason, EventKind, RoiSet, RunId, SessionOptions};
+use tomoscope::session::{Control, EndReason, EventKind, RoiSet, RunId, SessionOptions};
 use tomoscope::task::Task;
 
 use super::script::{PATIENCE, Script, Watcher, ball, regions, scripted, value_of, wait_for_stop};
@@ -178,7 +178,7 @@ fn an_edit_finds_every_iterate_in_the_history() {
     }));
     let run = watcher.start(20, RoiSet::default(), false);
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 4));
-    watcher.session.send(Command::SetRois(ball(2)));
+    watcher.session.send(Control::SetRois(ball(2)));
     drop(open);
     let event = watcher.wait_for(0, |e| regions(e).is_some());
     let points = &regions(&event).unwrap().points;
@@ -213,7 +213,7 @@ fn an_edit_is_measured_while_a_step_goes_on() {
     while steps.recv_timeout(PATIENCE).unwrap() < 4 {}
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 3));
     for branch in 1..=3 {
-        watcher.session.send(Command::SetRois(ball(branch)));
+        watcher.session.send(Control::SetRois(ball(branch)));
         // The solver is inside its fourth step.
         watcher.wait_for(0, |e| regions(e).is_some_and(|sums| sums.branch == branch && sums.points.len() == 3));
     }

@@ -90,7 +90,7 @@ fn a_whole_sweep_is_reconstructed_block_by_block() {
     assert_eq!(kept, [16, 32, 48, 64, 66], "every block can be gone back to");
     // A region edited afterwards has its curve over the number of projections.
     let from = watcher.events.len();
-    watcher.session.send(Command::SetRois(ball(2)));
+    watcher.session.send(Control::SetRois(ball(2)));
     let event = watcher.wait_for(from, |event| regions(event).is_some());
     let points = &regions(&event).unwrap().points;
     assert_eq!(points.iter().map(|point| point.1).collect::<Vec<_>>(), kept);

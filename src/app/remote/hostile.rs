@@ -25,6 +25,7 @@ use crate::data::{
     Unit, Volume,
 };
 use crate::geometry::Grid;
+use crate::measure::nema::RecoveryPoint;
 use crate::operator::Accumulation;
 use crate::phantom::epri::{self, SweepOptions};
 use crate::plan::{
@@ -150,12 +151,12 @@ fn to_server() -> Vec<Vec<u8>> {
         Request::Control(Control::Cancel),
         Request::Control(Control::StepOnce),
         Request::Control(Control::SetAccumulation(Accumulation::Atomic)),
-        Request::SetRois(rois()),
-        Request::RenameRois(rois()),
+        Request::Control(Control::SetRois(rois())),
+        Request::Control(Control::RenameRois(rois())),
         Request::Control(Control::SetStopRules(rules)),
         Request::Control(Control::SetIterations(5)),
         Request::Control(Control::SetTuning(TUNING)),
-        Request::Control(Control::MeasureDeviation { post_filter_fwhm_mm: Some(5.0) }),
+        Request::Control(Control::ReadVolumes(VolumesOf::Deviation(Some(5.0)))),
     ];
     let recovery = RecoveryQuery { filters_mm: vec![0.0, 5.0], activity_ratio: Some(4.0), with_peak: true, rois: rois() };
     let queries = [
@@ -167,8 +168,8 @@ fn to_server() -> Vec<Vec<u8>> {
     ];
     let changes =
         [HistoryChange::Retain(1), HistoryChange::Release(1), HistoryChange::Pin(1, 2, true), HistoryChange::SetBudget(1 << 20)];
-    let requests = requests.into_iter().chain(queries.map(|query| Request::Measure(1, query)));
-    let requests = requests.chain(changes.map(Request::ChangeHistory));
+    let requests = requests.into_iter().chain(queries.map(|query| Request::Control(Control::Measure(1, query))));
+    let requests = requests.chain(changes.map(|change| Request::Control(Control::ChangeHistory(change))));
     let mut all: Vec<Vec<u8>> = requests.map(|request| bytes(&ToServer::Request(1, request), &[])).collect();
     let others = [
         ToServer::Hello { session: Some("0".repeat(32)), num_notifications: 1 },
@@ -228,7 +229,21 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
         Notification::Opened(STUDY, Ok(Box::new(StudyMetadata::of(&scan, StudyFiles::File("/scan".into())).unwrap())))
     };
     let event = |kind| Notification::Event(Event { run: 1, kind });
+    let line = PeakLine { ends_mm: [[0.0; 3], [5.0; 3]], width_mm: 1.0 };
+    let comparison = Comparison {
+        iteration: 1,
+        subiteration: 1,
+        reference: Some([1, 1]),
+        is_fixed: false,
+        correlation: 1.0,
+        relative_difference: 0.0,
+        convergence: None,
+    };
+    let setting = RecoveryPoint { iteration: 1, filter_mm: 5.0, outcome: Err(Problem::new("nema", "text")) };
     let notifications = [
+        event(EventKind::Measured(Answer::Similarity((ReferenceId { run: 1, subiteration: None }, comparison)))),
+        event(EventKind::Measured(Answer::Peaks((line, PeaksPoint { iteration: 1, subiteration: 1, widths: Vec::new() })))),
+        event(EventKind::Measured(Answer::Recovery((1, Box::new(setting))))),
         event(EventKind::Iterate(Box::new(report))),
         event(EventKind::Measured(Answer::Regions(RegionSums {
             branch: 1,
@@ -236,7 +251,15 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
             deviations: Some((1, vec![None, Some(0.5)])),
         }))),
         event(EventKind::Notice(Notice::info("x"))),
-        event(EventKind::Deviation(DeviationUpdate { id: image.id, post_filter_fwhm_mm: Some(5.0), volume: None })),
+        event(EventKind::Volumes { id: image.id, of: VolumesOf::Deviation(Some(5.0)), num: 0 }),
+        event(EventKind::Oxygen(Box::new(OxygenUpdate {
+            num_images: 3,
+            iterations: vec![5; 3],
+            counts: Err("x".into()),
+            branch: 1,
+            all: None,
+            regions: vec![None],
+        }))),
         event(EventKind::Ended(EndReason::Completed)),
         event(EventKind::Failed(Problem::new("threads", "text"))),
         Notification::Started(1, Box::new(StartedRun::of(STUDY, info, 2))),
@@ -249,7 +272,10 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
         notifications.into_iter().map(|notification| bytes(&ToClient::Notification(1, notification), &[])).collect();
     let piece = |of, num| bytes(&ToClient::Piece(PieceHead { image, of, first: 0, num }), &pack(&vec![2.0; num]));
     all.push(piece(PieceOf::Slices([1, 2, 3]), num_in_slices(grid).min(PIECE[0])));
-    all.extend([PieceOf::Newest, PieceOf::Stored, PieceOf::Deviation(Some(5.0))].map(|of| piece(of, 1000)));
+    all.extend(
+        [PieceOf::Newest, PieceOf::Stored, PieceOf::Volumes { of: VolumesOf::Deviation(Some(5.0)), index: 0, num: 2 }]
+            .map(|of| piece(of, 1000)),
+    );
     let others = [
         ToClient::Welcome { session: "0".repeat(32), host: "x".into(), num_requests: 0 },
         ToClient::ReceivedRequests(0),

@@ -5,11 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crossbeam_channel::{Receiver, unbounded};
 
 use super::frames::{FrameReceiver, frame_channel};
-use super::history::{History, HistoryChange, StoredIterate};
+use super::history::{History, StoredIterate};
 use super::local::LocalSolver;
-use super::measurements::{Query, RoiSet};
+use super::measurements::RoiSet;
 use super::transport::{Message, SolverChannels, Transport};
-use super::{Command, Control, Event, IterateId, IterateUpdate, RunId, Trace};
+use super::{Command, Control, Event, IterateId, IterateUpdate, RunId, Trace, Volumes};
 use crate::plan::{Cache, Job, Prepared, SetupError, prepare_with};
 use crate::task::Task;
 
@@ -104,6 +104,9 @@ impl Session {
         if let Command::Start { job, .. } = &command {
             *latest = Latest { run: latest.run + 1, task: Task::new(), is_one_step: job.is_one_step() };
         }
+        if let Command::Control(Control::ChangeHistory(change)) = command {
+            self.history.apply(change);
+        }
         self.solver.send(Message { command, run: latest.run, task: latest.task.clone() });
         latest.run
     }
@@ -122,6 +125,11 @@ impl Session {
     /// Returns the newest image since the last call: a whole one, else one whose slices have arrived from a server.
     pub fn take_frame(&self) -> Option<IterateUpdate> {
         self.frames.take()
+    }
+
+    /// Returns the newest volumes of each kind ([`EventKind::Volumes`](super::EventKind::Volumes)) since the last call.
+    pub fn take_volumes(&self) -> Vec<Volumes> {
+        self.frames.take_volumes()
     }
 
     /// Returns the buffer of an image to the solver.
@@ -154,36 +162,6 @@ impl Session {
     /// Returns the bytes of all stored iterates and their limit.
     pub fn history_bytes(&self) -> [u64; 2] {
         self.history.bytes()
-    }
-
-    pub fn change_history(&self, change: HistoryChange) {
-        self.history.apply(change);
-        self.send(Command::ChangeHistory(change));
-    }
-
-    /// Sets the memory limit of the history, bytes.
-    pub fn set_history_bytes(&self, bytes: u64) {
-        self.change_history(HistoryChange::SetBudget(bytes));
-    }
-
-    /// Protects the iterate of a run after this number of steps from thinning, or no longer.
-    pub fn pin(&self, run: RunId, subiteration: usize, is_pinned: bool) {
-        self.change_history(HistoryChange::Pin(run, subiteration, is_pinned));
-    }
-
-    /// Stores the iterates of a run also after another run begins.
-    pub fn retain(&self, run: RunId) {
-        self.change_history(HistoryChange::Retain(run));
-    }
-
-    /// Discards the iterates of a run: at once, or for the latest run when another begins.
-    pub fn release(&self, run: RunId) {
-        self.change_history(HistoryChange::Release(run));
-    }
-
-    /// Sends [`Command::Measure`].
-    pub fn measure(&self, run: RunId, query: Query) {
-        self.send(Command::Measure(run, query));
     }
 
     /// Returns the function that a feed calls when its acquisition has grown: the run continues.

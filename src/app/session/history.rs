@@ -10,7 +10,7 @@ use super::packed::{pack, unpack};
 use crate::data::{Extremes, IterateId, RunId, Unit, Volume};
 use crate::geometry::Grid;
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum HistoryChange {
     /// Stores the iterates of a run also after another run begins.
     Retain(RunId),
@@ -213,6 +213,12 @@ impl History {
         let runs = self.runs();
         let images = &runs.histories.get(&run)?.images;
         images.iter().rfind(|(_, image)| is_wanted(image.id)).or(images.first()).map(|(_, image)| image.clone())
+    }
+
+    /// Returns the first stored iterate of a run for which `is_wanted` holds.
+    pub fn next(&self, run: RunId, mut is_wanted: impl FnMut(IterateId) -> bool) -> Option<StoredIterate> {
+        let runs = self.runs();
+        runs.histories.get(&run)?.images.iter().find(|(_, image)| is_wanted(image.id)).map(|(_, image)| image.clone())
     }
 
     /// Returns the stored iterates of a run, oldest first, including the newest.

@@ -10,7 +10,7 @@ use super::measurer::{self, Measurer};
 use super::publisher::Publisher;
 use super::solver::Solver;
 use super::transport::{Message, SolverChannels, Transport, report_refused};
-use super::{Command, SessionOptions, Setup};
+use super::{Command, Control, SessionOptions, Setup};
 use crate::task::Task;
 
 /// Threads of a solver in this process, and the channels to them.
@@ -54,12 +54,12 @@ impl Transport for LocalSolver {
     fn send(&self, message: Message) {
         // After a refused thread nothing receives a message.
         match message.command {
-            Command::Measure(run, query) => _ = self.queries.send(measurer::Input::Measure(run, query)),
+            Command::Control(Control::Measure(run, query)) => _ = self.queries.send(measurer::Input::Measure(run, query)),
             // The handle has applied it: the history is shared.
-            Command::ChangeHistory(_) => {}
+            Command::Control(Control::ChangeHistory(_)) => {}
             command => {
                 // The stored iterates are measured at once.
-                if let Command::SetRois(rois) = &command {
+                if let Command::Control(Control::SetRois(rois)) = &command {
                     let _ = self.queries.send(measurer::Input::Measure(message.run, Query::Regions(rois.clone())));
                 }
                 let _ = self.messages.send(Message { command, ..message });

@@ -8,7 +8,7 @@ use std::thread::{Builder, JoinHandle};
 use crossbeam_channel::{Receiver, Sender};
 
 use super::history::History;
-use super::measurements::{Active, LATEST_RUN, Query};
+use super::measurements::{Active, LATEST_RUN, MeasurementKey, Query};
 use super::outgoing::EventSender;
 use super::{Event, EventKind, RunId};
 
@@ -57,7 +57,7 @@ fn run(inbox: &Receiver<Input>, history: &History, events: &EventSender) {
         // Edits of a dragged region arrive faster than they can be measured: only the last of a series counts.
         for input in std::iter::once(input).chain(inbox.try_iter()) {
             match input {
-                Input::Measure(run, query) => _ = queries.insert((query.key(), run), query),
+                Input::Measure(run, query) => _ = queries.insert((MeasurementKey::from(&query), run), query),
                 Input::CatchUp => is_behind = true,
                 Input::Stored => {}
                 Input::Quit => return,
@@ -70,15 +70,16 @@ fn run(inbox: &Receiver<Input>, history: &History, events: &EventSender) {
         }
         measurements.retain(|(_, run), _| history.has(*run));
         for (key @ (_, run), measurement) in &mut measurements {
-            if measurement.is_by_solver() && !is_behind && !new.contains(key) {
+            // (The solver measures regions on new iterates.)
+            if key.0 == MeasurementKey::Regions && !is_behind && !new.contains(key) {
                 continue;
             }
             let run = if *run == LATEST_RUN { history.latest() } else { *run };
-            // Longer work is interrupted by another input, and resumed after it.
-            let is_idle = || inbox.is_empty();
-            while let Some(answer) = measurement.measure(run, history, &is_idle) {
+            while let Some(answer) = measurement.measure(run, history) {
                 events.send(Event { run, kind: EventKind::Measured(answer) });
-                if !is_idle() {
+                // Longer work is interrupted by another input, and resumed after it. One iterate is always measured, or frequent inputs
+                // would delay it forever.
+                if !inbox.is_empty() {
                     break;
                 }
             }

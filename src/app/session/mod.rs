@@ -32,13 +32,13 @@ pub use frames::{FrameReceiver, FrameSender, frame_channel};
 pub use handle::{Session, SessionOptions, Setup};
 pub use history::{History, HistoryChange, StoredIterate};
 pub use measurements::{
-    Answer, CompareWith, Compared, Comparison, Found, LATEST_RUN, MeasurementKey, PeakLine, PeaksAlong, PeaksFound, PeaksPoint,
-    Query, RecoveryFound, RecoveryQuery, ReferenceId, RegionSums, RoiSet, limit,
+    Answer, CompareWith, Comparison, Found, LATEST_RUN, MeasurementKey, PeakLine, PeaksFound, PeaksPoint, Query, RecoveryFound,
+    RecoveryQuery, ReferenceId, RegionSums, RoiSet, limit,
 };
 pub use oximetry::{OxygenImages, OxygenRedraw, OxygenUpdate};
 pub use packed::{pack, plain, unpack};
 pub use producer::{MatrixFile, Outcome, Producer, Source, TubeSource};
-pub use protocol::{Command, Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate};
+pub use protocol::{Command, Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, Volumes, VolumesOf};
 pub use run_record::RunRecord;
 pub use run_table::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_numbers};
 pub use stop_rule::StopRule;

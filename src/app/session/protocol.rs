@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::history::HistoryChange;
-use super::measurements::{Answer, Query, RoiSet};
+use super::measurements::{Answer, FILTERS_MM, Query, RoiSet};
 use super::{OxygenRedraw, OxygenUpdate, StopRule};
 use crate::algebra::DeviceImage;
 use crate::coded::Problem;
-use crate::data::{Extremes, IterateId, MaskedRois, Notice, RoiSums, RunId, Volume};
+use crate::data::{Extremes, IterateId, Notice, RoiSums, RunId, Volume};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
 use crate::recon::{AscentReport, AscentTuning, Explained, Optimality, RaceReport, StageTimes};
@@ -26,22 +26,13 @@ pub enum Command {
         paused: bool,
     },
     Control(Control),
-    /// Measures these regions from now on. The measurer measures the stored iterates again, the solver the current one.
-    SetRois(RoiSet),
-    /// Replaces names, roles and true ratios of ROIs that have not moved.
-    RenameRois(MaskedRois),
-    /// Measures the stored iterates of a run, present and future, in parallel with the solver, as [`EventKind::Measured`]. A query replaces
-    /// the one before of the same kind.
-    Measure(RunId, Query),
-    /// Applies a change of the history also on the server.
-    ChangeHistory(HistoryChange),
     /// Reports that the acquisition has grown or is complete.
     DataArrived,
     /// Ends the thread.
     Quit,
 }
 
-/// Control of a run, which is also sent to a server.
+/// Control of a run, its measurements and its history, which is also sent to a server.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Control {
     /// Pauses after the current step.
@@ -61,13 +52,42 @@ pub enum Control {
     SetIterations(usize),
     /// Sets penalty and step size of an algorithm that climbs, from the next step on.
     SetTuning(AscentTuning),
-    /// Measures the standard deviation of each voxel between the replicates of the current image, as [`EventKind::Deviation`].
-    MeasureDeviation {
-        /// Full width at half maximum of the Gaussian that filters each replicate first, mm; `None` = none.
-        post_filter_fwhm_mm: Option<f64>,
-    },
-    /// Reads the images of all radicals of the current iterate, or of all samples of its spectra, as [`EventKind::CoupledImages`].
-    ReadCoupledImages,
+    /// Reads volumes of the current image, which [`EventKind::Volumes`] reports.
+    ReadVolumes(VolumesOf),
+    /// Measures these regions from now on. The measurer measures the stored iterates again, the solver the current one.
+    SetRois(RoiSet),
+    /// Replaces names, roles and true ratios of ROIs that have not moved.
+    RenameRois(RoiSet),
+    /// Measures the stored iterates of a run, present and future, in parallel with the solver, as [`EventKind::Measured`]. A query replaces
+    /// the one before of the same kind.
+    Measure(RunId, Query),
+    ChangeHistory(HistoryChange),
+}
+
+impl Control {
+    /// Returns the regions of the message.
+    pub fn regions(&mut self) -> Option<&mut RoiSet> {
+        match self {
+            Control::SetRois(rois) | Control::RenameRois(rois) => Some(rois),
+            Control::Measure(_, query) => query.regions(),
+            _ => None,
+        }
+    }
+
+    /// Returns false for values that no window sends.
+    pub fn is_valid(&self) -> bool {
+        match self {
+            Control::ReadVolumes(VolumesOf::Deviation(Some(mm))) => FILTERS_MM.contains(mm),
+            Control::Measure(_, query) => query.is_valid(),
+            _ => true,
+        }
+    }
+}
+
+impl From<HistoryChange> for Command {
+    fn from(change: HistoryChange) -> Self {
+        Control::ChangeHistory(change).into()
+    }
 }
 
 impl From<Control> for Command {
@@ -112,31 +132,20 @@ pub enum EventKind {
     Ended(EndReason),
     /// The run has failed; the text has the reason and the remedy. The last good image remains.
     Failed(Problem),
-    /// Standard deviation of each voxel between the replicates of an image.
-    Deviation(DeviationUpdate),
+    /// Volumes of an iterate were read: this number of them ([`Session::take_volumes`](super::Session::take_volumes)), from a server soon
+    /// after this event.
+    Volumes {
+        id: IterateId,
+        of: VolumesOf,
+        num: usize,
+    },
     /// Standard deviations of the figures of the maps of oxygen, after each draw of the noise and after an edit of the ROIs.
     OxygenRedraw(Box<OxygenRedraw>),
-    /// The run was set up. (These variants are last: they are not serialised, and must not change the numbers of the others.)
+    /// Figures of the maps of oxygen of the images so far, after an image and after an edit of the ROIs. (The maps are volumes.)
+    Oxygen(Box<OxygenUpdate>),
+    /// The run was set up. (This variant is last: it is not serialised, and must not change the numbers of the others.)
     #[serde(skip)]
     Started(Box<StartInfo>),
-    /// The images of all radicals of an iterate, or of all samples of its spectra, which stay on this host.
-    #[serde(skip)]
-    CoupledImages(Vec<Volume>),
-    /// Maps of oxygen of the images so far, after an image and after an edit of the ROIs. (A server sends them in another message.)
-    #[serde(skip)]
-    Oxygen(Box<OxygenUpdate>),
-}
-
-/// Standard deviation of each voxel between the replicates of an image.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct DeviationUpdate {
-    pub id: IterateId,
-    /// Width of the filter of the replicates, mm.
-    pub post_filter_fwhm_mm: Option<f64>,
-    /// Standard deviations in the unit of the image; `None` if the image has no replicates. (Not serialised: a server sends them as
-    /// an image.)
-    #[serde(skip)]
-    pub volume: Option<Arc<Volume>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -183,6 +192,25 @@ pub struct IterateReport {
     pub roi_sums: Vec<RoiSums>,
     /// Standard deviation of each ROI's mean between the replicates; empty without replicates.
     pub roi_deviations: Vec<Option<f64>>,
+}
+
+/// Volumes of an iterate besides its image. They travel as images do: newer ones of the same kind replace those that were not taken.
+#[derive(Clone, Debug)]
+pub struct Volumes {
+    pub id: IterateId,
+    pub of: VolumesOf,
+    pub volumes: Vec<Arc<Volume>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub enum VolumesOf {
+    /// Standard deviation of each voxel between the replicates, after a Gaussian filter of this FWHM, mm; none without replicates.
+    Deviation(Option<f64>),
+    /// Images of all radicals, or of all samples of the spectra; they stay on the host of the run.
+    Coupled,
+    /// Maps of oxygen after each image: relaxation rate, pressure, and its standard deviation if there are residuals; voxels without a
+    /// rate are NaN.
+    Oxygen,
 }
 
 /// Image on its way to the screen.

@@ -18,7 +18,7 @@ use tomoscope::plan::{Cache, Data, DeviceChoice, Job, RunSettings, SetupProblem,
 use tomoscope::remote::{
     Connection, ConnectionState, Dialer, Opener, Remote, RemoteError, RemoteStudy, ServeOptions, connect, serve,
 };
-use tomoscope::session::{Command, EndReason, Event, EventKind, IterateUpdate, RoiSet, Session, SessionOptions, Setup};
+use tomoscope::session::{Command, Control, EndReason, Event, EventKind, IterateUpdate, RoiSet, Session, SessionOptions, Setup};
 use tomoscope::task::Task;
 
 use super::runs::cylinder_study;
@@ -233,7 +233,7 @@ fn a_run_elsewhere_is_the_run_here_bit_by_bit() {
     // The server measures a moved region again.
     let ball = Roi::new("ball", RoiShape::Sphere { radius_mm: 9.0 }, [0.0; 3]);
     for session in [&there.session, &here] {
-        session.send(Command::SetRois(RoiSet { branch: 2, rois: vec![ball.clone()].into() }));
+        session.send(Control::SetRois(RoiSet { branch: 2, rois: vec![ball.clone()].into() }));
     }
     let again = |session: &Session| {
         let (mut points, begun) = (std::collections::BTreeMap::new(), Instant::now());

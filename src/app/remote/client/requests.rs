@@ -17,20 +17,11 @@ impl Client {
     /// Sends a request, now or with the next connection.
     pub(super) fn request(&mut self, request: Request) -> Result<(), RemoteError> {
         let output = self.greeted().cloned();
-        self.requests.send(output.as_ref(), |number| ToServer::Request(number, request), &[])
+        self.requests.send(output.as_ref(), |number| ToServer::Request(number, request))
     }
 
     /// Forwards a command.
-    pub(in crate::remote) fn forward(&mut self, Message { mut command, run, task }: Message) -> Result<(), RemoteError> {
-        let can_send = match &mut command {
-            Command::SetRois(rois) => self.can_send(run, rois),
-            Command::RenameRois(rois) => self.can_send(run, &RoiSet { branch: 0, rois: rois.clone() }),
-            Command::Measure(_, query) => query.regions().is_none_or(|rois| self.can_send(run, rois)),
-            _ => true,
-        };
-        if !can_send {
-            return Ok(());
-        }
+    pub(in crate::remote) fn forward(&mut self, Message { command, run, task }: Message) -> Result<(), RemoteError> {
         let request = match command {
             Command::Start { job, rois, paused } => match self.settings_of(run, &job) {
                 Ok((study, settings)) => {
@@ -47,11 +38,12 @@ impl Client {
                     Request::Control(Control::Cancel)
                 }
             },
-            Command::Control(control) => Request::Control(control),
-            Command::SetRois(rois) => Request::SetRois(rois),
-            Command::RenameRois(rois) => Request::RenameRois(RoiSet { branch: 0, rois }),
-            Command::Measure(of, query) => Request::Measure(of, query),
-            Command::ChangeHistory(change) => Request::ChangeHistory(change),
+            Command::Control(mut control) => {
+                if control.regions().is_some_and(|rois| !self.can_send(run, rois)) {
+                    return Ok(());
+                }
+                Request::Control(control)
+            }
             // Growing acquisitions are not reconstructed remotely.
             Command::DataArrived => return Ok(()),
             Command::Quit => {

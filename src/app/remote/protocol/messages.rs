@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::oxygen::OxygenMessage;
 use super::study::{StartedRun, StudyId, StudyMetadata};
 use crate::data::{Extremes, IterateId, Unit};
 use crate::plan::{Device, Forecast, RunSettings, StudyFiles};
-use crate::session::{Control, Event, HistoryChange, Query, RoiSet, RunId};
+use crate::session::{Control, Event, RoiSet, RunId, VolumesOf};
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToServer {
@@ -44,10 +43,6 @@ pub enum Request {
         paused: bool,
     },
     Control(Control),
-    SetRois(RoiSet),
-    RenameRois(RoiSet),
-    Measure(RunId, Query),
-    ChangeHistory(HistoryChange),
     /// Ends the session: the window is closed.
     Quit,
 }
@@ -77,8 +72,7 @@ pub enum ToClient {
 /// Notification. Each arrives once, in order.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Notification {
-    /// Event of the session except [`EventKind::Started`](crate::session::EventKind::Started), maps of oxygen, and standard deviations of
-    /// voxels, which are an image.
+    /// Event of the session except [`EventKind::Started`](crate::session::EventKind::Started).
     Event(Event),
     /// Completed set-up of a run.
     Started(RunId, Box<StartedRun>),
@@ -86,8 +80,6 @@ pub enum Notification {
     Opened(StudyId, Result<Box<StudyMetadata>, String>),
     /// Devices of the server.
     Devices(Vec<Device>),
-    /// Maps of oxygen of the images of a run so far.
-    Oxygen(RunId, Box<OxygenMessage>),
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -109,8 +101,8 @@ pub enum PieceOf {
     Newest,
     /// Requested stored iterate, in the same order.
     Stored,
-    /// Standard deviations of the voxels of an iterate, in the same order, after a post-filter of this FWHM, mm.
-    Deviation(Option<f64>),
+    /// Volumes of an iterate, in the same order: the one of this index, of a number of them.
+    Volumes { of: VolumesOf, index: usize, num: usize },
 }
 
 /// Header of an iterate.

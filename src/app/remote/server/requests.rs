@@ -5,10 +5,7 @@ use std::time::Instant;
 use super::ServerSession;
 use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::messages::{Request, ToClient, ToServer};
-use crate::session::{Command, Control, HistoryChange, RoiSet};
-
-/// Maximum width of a post-filter, mm.
-const MAX_FILTER_MM: f64 = 1000.0;
+use crate::session::{Control, HistoryChange, RoiSet};
 
 impl ServerSession {
     /// Handles a message.
@@ -42,34 +39,17 @@ impl ServerSession {
             Request::Open(study, files) => self.open(study, *files)?,
             Request::Close(study) => self.studies.close(study),
             Request::Start { run, study, settings, rois, paused } => self.start([run, study], settings, rois, paused)?,
-            Request::Control(Control::MeasureDeviation { post_filter_fwhm_mm: Some(mm) }) if !is_filter(mm) => {
-                return Err(RemoteError::invalid("a too wide post-filter"));
-            }
-            Request::Control(control) => _ = self.session.send(control),
-            Request::SetRois(rois) => {
-                let rois = self.masked(rois);
-                self.session.send(Command::SetRois(rois));
-            }
-            Request::RenameRois(rois) => {
-                let rois = self.masked(rois).rois;
-                self.session.send(Command::RenameRois(rois));
-            }
-            Request::Measure(_, query) if !query.is_valid() => {
-                return Err(RemoteError::invalid("a measurement beyond its limits"));
-            }
-            Request::Measure(run, mut query) => {
-                if let Some(rois) = query.regions() {
+            Request::Control(control) if !control.is_valid() => return Err(RemoteError::invalid("a request beyond its limits")),
+            Request::Control(mut control) => {
+                if let Some(rois) = control.regions() {
                     *rois = self.masked(std::mem::take(rois));
                 }
-                self.session.measure(run, query);
-            }
-            Request::ChangeHistory(change) => {
-                match change {
-                    HistoryChange::Retain(run) => _ = self.retained.insert(run),
-                    HistoryChange::Release(run) => _ = self.retained.remove(&run),
-                    HistoryChange::Pin(..) | HistoryChange::SetBudget(_) => {}
+                match control {
+                    Control::ChangeHistory(HistoryChange::Retain(run)) => _ = self.retained.insert(run),
+                    Control::ChangeHistory(HistoryChange::Release(run)) => _ = self.retained.remove(&run),
+                    _ => {}
                 }
-                self.session.change_history(change);
+                self.session.send(control);
             }
             Request::Quit => self.is_over = true,
         }
@@ -81,9 +61,4 @@ impl ServerSession {
         self.rois = self.rois.edited(&rois);
         RoiSet { branch, rois: self.rois.clone() }
     }
-}
-
-/// Returns true if a post-filter can have this width, mm.
-fn is_filter(fwhm_mm: f64) -> bool {
-    (0.0..=MAX_FILTER_MM).contains(&fwhm_mm)
 }

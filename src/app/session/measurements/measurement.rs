@@ -1,6 +1,5 @@
 //! Interface of a measurement.
 
-use std::collections::HashSet;
 use std::fmt::Debug;
 
 use serde::Serialize;
@@ -8,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::regions::RoiSet;
 use crate::data::RunId;
-use crate::session::history::{History, StoredIterate};
+use crate::session::history::History;
 
 /// Run of a query for the iterates of the latest run, which follows the next one when it begins.
 pub const LATEST_RUN: RunId = RunId::MAX;
@@ -20,15 +19,11 @@ pub trait Measurement: Sized {
     /// Answers so far.
     type Found: Clone + Debug + Default;
 
-    /// True if the solver measures new iterates: only those stored before a query, or before the solver has it, remain.
-    const IS_BY_SOLVER: bool = false;
-
     /// Begins a measurement; `None` if the query ends it. `before` is the measurement that it replaces.
     fn begin(query: Self::Query, before: Option<Self>) -> Option<Self>;
 
-    /// Measures the next iterates of a run that were not measured yet, in their order, at least one, and further ones while `is_idle`.
-    /// `None` if all were measured.
-    fn measure(&mut self, run: RunId, history: &History, is_idle: &dyn Fn() -> bool) -> Option<Self::Answer>;
+    /// Measures the first iterate of a run that was not measured yet ([`History::next`]); `None` if all were measured.
+    fn measure(&mut self, run: RunId, history: &History) -> Option<Self::Answer>;
 
     /// Adds an answer to those before.
     fn add(answer: &Self::Answer, found: &mut Self::Found);
@@ -42,19 +37,4 @@ pub trait Measurement: Sized {
     fn is_valid(_query: &Self::Query) -> bool {
         true
     }
-}
-
-/// Returns the images that are not done (by steps), while `is_idle`. The first is returned always, or frequent inputs would
-/// delay it forever.
-pub fn pending(
-    images: Vec<StoredIterate>,
-    done: &mut HashSet<usize>,
-    is_idle: &dyn Fn() -> bool,
-) -> impl Iterator<Item = StoredIterate> {
-    let mut is_first = true;
-    let new: Vec<_> = images.into_iter().filter(|image| !done.contains(&image.id.subiteration)).collect();
-    new.into_iter().take_while(move |image| {
-        let continues = std::mem::take(&mut is_first) || is_idle();
-        continues && done.insert(image.id.subiteration)
-    })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::measurement::{Measurement, pending};
+use super::measurement::Measurement;
 use super::thinning::limit;
 use crate::data::RunId;
 use crate::geometry::{LENGTHS_MM, Point};
@@ -34,14 +34,6 @@ pub struct PeaksPoint {
     pub widths: Vec<Result<PeakWidth, NoPeakWidth>>,
 }
 
-/// Widths of the peaks along a line.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PeaksAlong {
-    pub line: PeakLine,
-    /// Points of images that were not measured along this line before, in their order.
-    pub points: Vec<PeaksPoint>,
-}
-
 /// Peaks along one line.
 #[derive(Clone, Debug, Default)]
 pub struct PeaksFound {
@@ -60,31 +52,26 @@ pub struct Along {
 impl Measurement for Along {
     /// `None` ends the measurement.
     type Query = Option<PeakLine>;
-    type Answer = PeaksAlong;
+    type Answer = (PeakLine, PeaksPoint);
     type Found = PeaksFound;
 
     fn begin(line: Option<PeakLine>, _before: Option<Self>) -> Option<Self> {
         Some(Self { line: line?, measured: HashSet::new() })
     }
 
-    fn measure(&mut self, run: RunId, history: &History, is_idle: &dyn Fn() -> bool) -> Option<PeaksAlong> {
+    fn measure(&mut self, run: RunId, history: &History) -> Option<(PeakLine, PeaksPoint)> {
         let Self { line, measured } = self;
-        let images = pending(history.entries(run), measured, is_idle);
-        let points = images.map(|StoredIterate { id, volume, .. }| PeaksPoint {
-            iteration: id.iteration,
-            subiteration: id.subiteration,
-            widths: widths_along(&volume, line.ends_mm, line.width_mm),
-        });
-        let points: Vec<PeaksPoint> = points.collect();
-        (!points.is_empty()).then_some(PeaksAlong { line: *line, points })
+        let StoredIterate { id, volume, .. } = history.next(run, |id| measured.insert(id.subiteration))?;
+        let widths = widths_along(&volume, line.ends_mm, line.width_mm);
+        Some((*line, PeaksPoint { iteration: id.iteration, subiteration: id.subiteration, widths }))
     }
 
     /// Adds measured peaks. Those along another line are discarded.
-    fn add(PeaksAlong { line, points }: &PeaksAlong, found: &mut PeaksFound) {
+    fn add((line, point): &Self::Answer, found: &mut PeaksFound) {
         if found.line != Some(*line) {
             *found = PeaksFound { line: Some(*line), ..PeaksFound::default() };
         }
-        found.widths.extend(points.iter().map(|point| (point.subiteration, point.widths.clone())));
+        found.widths.insert(point.subiteration, point.widths.clone());
         limit(&mut found.widths, |_| false);
     }
 
@@ -105,7 +92,7 @@ mod tests {
     use crate::geometry::Grid;
 
     #[test]
-    fn peaks_are_measured_once_on_each_image_while_there_is_time() {
+    fn peaks_are_measured_once_on_each_image() {
         let grid = Grid::centred([41, 1, 1], [1.0; 3]).unwrap();
         let blob = |iteration: usize, sigma: f64| {
             let mut volume = Volume::filled(grid.clone(), 0.0);
@@ -119,11 +106,7 @@ mod tests {
         [blob(1, 4.0), blob(2, 3.0)].into_iter().for_each(|image| _ = history.push(image));
         let line = PeakLine { ends_mm: [[-20.0, 0.0, 0.0], [20.0, 0.0, 0.0]], width_mm: 0.0 };
         let mut along = Along::begin(Some(line), None).unwrap();
-        // At least one is measured each time.
-        let mut found = along.measure(1, &history, &|| false).unwrap().points;
-        assert_eq!(found.len(), 1);
-        found.extend(along.measure(1, &history, &|| true).unwrap().points);
-        assert!(along.measure(1, &history, &|| true).is_none());
+        let found: Vec<PeaksPoint> = std::iter::from_fn(|| along.measure(1, &history)).map(|(_, point)| point).collect();
         assert_eq!(found.iter().map(|point| point.iteration).collect::<Vec<_>>(), [1, 2]);
         for (point, sigma) in found.iter().zip([4.0, 3.0]) {
             let [Ok(width)] = point.widths[..] else { panic!("{:?}", point.widths) };

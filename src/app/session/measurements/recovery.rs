@@ -1,6 +1,7 @@
 //! Recovery coefficients of the stored full iterations after several post-filters: search for those that comply with a standard.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +13,9 @@ use crate::measure::nema::{NemaError, NemaKnown, Recovery, RecoveryPoint, Recove
 use crate::recon::gaussian_filter;
 use crate::session::history::History;
 
-/// Maximum number of post-filters of a query from another host, and maximum width of a post-filter, mm.
+/// Maximum number of post-filters of a query from another host, and their widths, mm.
 const MAX_FILTERS: usize = 64;
-const MAX_FILTER_MM: f64 = 1000.0;
+pub const FILTERS_MM: RangeInclusive<f64> = 0.0..=1000.0;
 
 /// Maximum number of stored settings; the oldest are discarded.
 const MAX_SETTINGS: usize = 2000;
@@ -57,14 +58,6 @@ impl RecoveryQuery {
     }
 }
 
-/// Recovery coefficients of an iterate after a post-filter.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Recovered {
-    /// Number of the query.
-    query: u64,
-    point: Box<RecoveryPoint>,
-}
-
 /// Measured settings of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecoveryFound {
@@ -92,7 +85,8 @@ pub struct RecoverySearch {
 impl Measurement for RecoverySearch {
     /// `None` ends the search.
     type Query = Option<RecoveryQuery>;
-    type Answer = Recovered;
+    /// Number of the query, and one setting.
+    type Answer = (u64, Box<RecoveryPoint>);
     type Found = RecoveryFound;
 
     fn begin(query: Option<RecoveryQuery>, _before: Option<Self>) -> Option<Self> {
@@ -100,22 +94,24 @@ impl Measurement for RecoverySearch {
     }
 
     /// Measures the next full iteration after the next filter.
-    fn measure(&mut self, run: RunId, history: &History, _is_idle: &dyn Fn() -> bool) -> Option<Recovered> {
+    fn measure(&mut self, run: RunId, history: &History) -> Option<(u64, Box<RecoveryPoint>)> {
         let Self { query, measured, regions } = self;
-        let images = history.entries(run).into_iter().filter(|image| image.id.iteration > 0);
-        let mut settings =
-            images.flat_map(|image| query.filters_mm.iter().enumerate().map(move |filter| (image.clone(), filter)));
-        let (image, (_, &filter_mm)) = settings.find(|(image, (index, _))| measured.insert((image.id.subiteration, *index)))?;
+        let mut filter_mm = 0.0;
+        let image = history.next(run, |id| {
+            let next =
+                (0..).zip(&query.filters_mm).find(|(index, _)| id.iteration > 0 && measured.insert((id.subiteration, *index)));
+            next.map(|(_, next_mm)| filter_mm = *next_mm).is_some()
+        })?;
         let step = image.id.subiteration;
         let known = regions.take().filter(|(of, _)| *of == step);
         let (_, regions) = regions.insert(known.unwrap_or_else(|| (step, query.regions(&image.volume))));
         let outcome = query.measure(&image.volume, regions, filter_mm);
-        let point = Box::new(RecoveryPoint { iteration: image.id.iteration, filter_mm, outcome });
-        Some(Recovered { query: query.rois.branch, point })
+        let point = RecoveryPoint { iteration: image.id.iteration, filter_mm, outcome };
+        Some((query.rois.branch, Box::new(point)))
     }
 
     /// Adds a setting. One of another query replaces the present ones; one of an older query is discarded.
-    fn add(Recovered { query, point }: &Recovered, found: &mut RecoveryFound) {
+    fn add((query, point): &Self::Answer, found: &mut RecoveryFound) {
         if *query < found.query {
             return;
         }
@@ -133,7 +129,7 @@ impl Measurement for RecoverySearch {
 
     fn is_valid(query: &Self::Query) -> bool {
         let filters_mm = query.as_ref().map_or(&[][..], |query| &query.filters_mm);
-        filters_mm.len() <= MAX_FILTERS && filters_mm.iter().all(|mm| (0.0..=MAX_FILTER_MM).contains(mm))
+        filters_mm.len() <= MAX_FILTERS && filters_mm.iter().all(|mm| FILTERS_MM.contains(mm))
     }
 }
 
@@ -158,8 +154,7 @@ mod tests {
         let history = History::new(1 << 20);
         history.begin(1);
         [0, 1, 2].into_iter().for_each(|iteration| _ = history.push(image(iteration)));
-        let found: Vec<RecoveryPoint> =
-            std::iter::from_fn(|| search.measure(1, &history, &|| true)).map(|answer| *answer.point).collect();
+        let found: Vec<RecoveryPoint> = std::iter::from_fn(|| search.measure(1, &history)).map(|(_, point)| *point).collect();
         let settings: Vec<(usize, f64)> = found.iter().map(|point| (point.iteration, point.filter_mm)).collect();
         assert_eq!(settings, [(1, 0.0), (1, 5.0), (2, 0.0), (2, 5.0)]);
         // The reason is part of the setting.
@@ -171,7 +166,7 @@ mod tests {
         let point = |iteration| RecoveryPoint { iteration, filter_mm: 5.0, outcome: Err(Problem::new("code", "text")) };
         let mut found = RecoveryFound::default();
         let add = |found: &mut RecoveryFound, query, iteration| {
-            RecoverySearch::add(&Recovered { query, point: Box::new(point(iteration)) }, found);
+            RecoverySearch::add(&(query, Box::new(point(iteration))), found);
         };
         add(&mut found, 2, 1);
         add(&mut found, 1, 7);

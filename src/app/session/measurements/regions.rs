@@ -60,8 +60,7 @@ impl RoiSet {
     }
 }
 
-/// Sums of regions on iterates, in one or more answers: first on the stored iterates, then on the current one and those stored
-/// meanwhile.
+/// Sums of regions on the stored iterates, and in a further answer on the current one and those stored meanwhile.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RegionSums {
     /// Number of the edit.
@@ -89,8 +88,6 @@ impl Measurement for Edit {
     /// (The curves of the regions have branches.)
     type Found = ();
 
-    const IS_BY_SOLVER: bool = true;
-
     /// Returns the edit that follows another of the same run; sums of unmoved regions are reused.
     fn begin(rois: RoiSet, before: Option<Self>) -> Option<Self> {
         let index = |roi: &Roi| before.as_ref()?.rois.rois.iter().position(|other| other.covers_same(roi));
@@ -98,7 +95,8 @@ impl Measurement for Edit {
         Some(Self { rois, sums: HashMap::new(), unmoved, before: before.map(|before| before.sums).unwrap_or_default() })
     }
 
-    fn measure(&mut self, run: RunId, history: &History, _is_idle: &dyn Fn() -> bool) -> Option<RegionSums> {
+    /// Measures all iterates: they are the curve of a dragged region.
+    fn measure(&mut self, run: RunId, history: &History) -> Option<RegionSums> {
         let points = self.points(history.entries(run));
         (!points.is_empty()).then(|| RegionSums { branch: self.rois.branch, points, deviations: None })
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::measurement::{Measurement, pending};
+use super::measurement::Measurement;
 use super::regions::RoiSet;
 use super::thinning::limit;
 use crate::data::{IterateId, MaskedRois, RunId};
@@ -62,14 +62,6 @@ impl Comparison {
     }
 }
 
-/// Iterates compared with a reference.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Compared {
-    pub reference: ReferenceId,
-    /// Comparisons in the order of the images; one of the same image replaces the one before.
-    pub points: Vec<Comparison>,
-}
-
 /// Returns the number of an image: iterations, and before the first complete one (as in an incomplete sweep) steps.
 fn number([iteration, subiteration]: [usize; 2]) -> [usize; 2] {
     [iteration, if iteration == 0 { subiteration } else { 0 }]
@@ -90,7 +82,7 @@ impl Measurement for Similarity {
     /// Reference, and regions over which images are compared as well; without a reference the measurement ends. (A reference run must
     /// be retained.)
     type Query = (Option<CompareWith>, RoiSet);
-    type Answer = Compared;
+    type Answer = (ReferenceId, Comparison);
     /// Comparisons by number of complete steps.
     type Found = BTreeMap<usize, Comparison>;
 
@@ -98,13 +90,27 @@ impl Measurement for Similarity {
         Some(Self { reference: reference?, rois, masks: None, run: 0, compared: HashSet::new() })
     }
 
-    fn measure(&mut self, run: RunId, history: &History, is_idle: &dyn Fn() -> bool) -> Option<Compared> {
-        let points = self.compare(run, history, is_idle);
-        (!points.is_empty()).then(|| Compared { reference: self.reference.id(), points })
+    fn measure(&mut self, run: RunId, history: &History) -> Option<(ReferenceId, Comparison)> {
+        if run != self.run {
+            (self.run, self.compared) = (run, HashSet::new());
+        }
+        let references = match &self.reference {
+            CompareWith::Run(reference) if *reference == run => return None,
+            CompareWith::Run(reference) => history.entries(*reference),
+            CompareWith::Image(_) => Vec::new(),
+        };
+        // Some images have no counterpart.
+        loop {
+            let image = history.next(run, |id| self.compared.insert(id.subiteration))?;
+            if let Some(comparison) = self.comparison(&image, &references) {
+                return Some((self.reference.id(), comparison));
+            }
+        }
     }
 
-    fn add(Compared { points, .. }: &Compared, found: &mut Self::Found) {
-        found.extend(points.iter().map(|point| (point.subiteration, *point)));
+    /// Adds a comparison, which replaces one of the same image.
+    fn add((_, comparison): &Self::Answer, found: &mut Self::Found) {
+        found.insert(comparison.subiteration, *comparison);
         limit(found, |_| false);
     }
 
@@ -114,32 +120,19 @@ impl Measurement for Similarity {
 }
 
 impl Similarity {
-    /// Compares iterates of a run that were not compared yet, in their order, while `is_idle`.
-    fn compare(&mut self, run: RunId, history: &History, is_idle: &dyn Fn() -> bool) -> Vec<Comparison> {
-        if run != self.run {
-            (self.run, self.compared) = (run, HashSet::new());
+    fn comparison(&mut self, image: &StoredIterate, references: &[StoredIterate]) -> Option<Comparison> {
+        // A run has converged to its last image.
+        let (found, converged) = match &self.reference {
+            CompareWith::Run(_) => (compared(image, partner(image, references)?, false)?, references.last()?),
+            CompareWith::Image(reference) => (compared(image, reference, true)?, reference),
+        };
+        let [values, of_reference] = [image, converged].map(|image| image.volume.as_slice());
+        let masks = |rois: &MaskedRois| PetricMasks::of_regions(of_reference, rois, &rois.masks(&image.volume.grid));
+        if self.masks.as_ref().is_none_or(|(of, _)| *of != converged.id) {
+            self.masks = Some((converged.id, masks(&self.rois)));
         }
-        let references = match &self.reference {
-            CompareWith::Run(reference) if *reference == run => return Vec::new(),
-            CompareWith::Run(reference) => history.entries(*reference),
-            CompareWith::Image(_) => Vec::new(),
-        };
-        let new = pending(history.entries(run), &mut self.compared, is_idle);
-        let found = |image: StoredIterate| {
-            // A run has converged to its last image.
-            let (found, converged) = match &self.reference {
-                CompareWith::Run(_) => (compared(&image, partner(&image, &references)?, false)?, references.last()?),
-                CompareWith::Image(reference) => (compared(&image, reference, true)?, reference),
-            };
-            let [values, of_reference] = [&image, converged].map(|image| image.volume.as_slice());
-            let masks = |rois: &MaskedRois| PetricMasks::of_regions(of_reference, rois, &rois.masks(&image.volume.grid));
-            if self.masks.as_ref().is_none_or(|(of, _)| *of != converged.id) {
-                self.masks = Some((converged.id, masks(&self.rois)));
-            }
-            let masks = self.masks.as_ref().and_then(|(_, masks)| masks.as_ref());
-            Some(Comparison { convergence: masks.and_then(|masks| Convergence::of(values, of_reference, masks)), ..found })
-        };
-        new.filter_map(found).collect()
+        let masks = self.masks.as_ref().and_then(|(_, masks)| masks.as_ref());
+        Some(Comparison { convergence: masks.and_then(|masks| Convergence::of(values, of_reference, masks)), ..found })
     }
 }
 
@@ -205,7 +198,10 @@ mod tests {
         let images = [[1.0, 2.0, 3.0], [1.0, 3.0, 2.0], [3.0, 2.0, 1.0]];
         let images: Vec<StoredIterate> = (1..).zip(images).map(|(iteration, values)| image(iteration, values, 1.0)).collect();
         images.iter().for_each(|image| _ = history.push(image.clone()));
-        let compared = |with| Similarity::begin((Some(with), RoiSet::default()), None).unwrap().compare(1, &history, &|| true);
+        let compared = |with| -> Vec<Comparison> {
+            let mut similarity = Similarity::begin((Some(with), RoiSet::default()), None).unwrap();
+            std::iter::from_fn(|| similarity.measure(1, &history)).map(|(_, comparison)| comparison).collect()
+        };
         assert_eq!(compared(CompareWith::Run(1)), [], "a run is not compared with itself");
         let found = compared(CompareWith::Image(images[1].clone()));
         assert!(found.iter().all(|found| found.is_fixed && found.reference == Some([2, 4])), "{found:?}");

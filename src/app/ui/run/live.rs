@@ -99,8 +99,10 @@ pub struct LiveRun {
     pub rois: RoiBranches,
     /// Answers of the measurements of its iterates.
     pub found: Found,
-    /// Maps of oxygen of the images so far.
+    /// Figures of the maps of oxygen of the images so far.
     pub oxygen: Option<OxygenUpdate>,
+    /// Newest maps of oxygen that were received, and their number of images.
+    pub oxygen_images: Option<(usize, OxygenImages)>,
     /// Newest images of all radicals that were received.
     pub radicals: Option<RadicalImages>,
     /// File of the images of all radicals, which are written when they arrive.
@@ -178,19 +180,13 @@ impl LiveRun {
     /// Returns the maps of oxygen of the newest image, and their relaxation rate.
     pub fn oxygen_maps(&self) -> Option<(RelaxationRate, &OxygenImages)> {
         let series = self.info.as_ref()?.job.data().oximetry()?;
-        Some((series.calibration.rate, self.oxygen.as_ref()?.maps.as_ref().ok()?))
+        Some((series.calibration.rate, &self.oxygen_images.as_ref()?.1))
     }
 
     /// Returns the names of the radicals with an image each; none of a run with one image.
     pub fn radical_names(&self) -> Vec<String> {
         let radicals = self.info.as_ref().map_or(&[][..], |info| &info.job.settings.radicals);
         if radicals.len() > 1 { radicals.iter().map(|radical| radical.name.clone()).collect() } else { Vec::new() }
-    }
-
-    /// Takes and returns the images of all radicals after the newest step: events arrive in order.
-    pub fn take_radicals(&mut self, images: Vec<Volume>) -> &RadicalImages {
-        let subiteration = self.progress().0;
-        self.radicals.insert(RadicalImages { subiteration, images: images.into_iter().map(Arc::new).collect() })
     }
 
     /// True if any iterate was measured.
@@ -235,7 +231,6 @@ impl LiveRun {
                 self.mark_edit(is_new);
             }
             EventKind::Measured(answer) => self.found.add(answer),
-            EventKind::Deviation(_) | EventKind::CoupledImages(_) => {}
             EventKind::Oxygen(update) => self.oxygen = Some((**update).clone()),
             EventKind::OxygenRedraw(update) => self.oxygen_redraw = Some((**update).clone()),
             EventKind::Explained { subiteration, explained } => {
@@ -267,7 +262,7 @@ impl LiveRun {
                 }
                 self.marks.push((at, Mark::Rule(rule.clone())));
             }
-            EventKind::Notice(_) => {}
+            EventKind::Volumes { .. } | EventKind::Notice(_) => {}
         }
     }
 

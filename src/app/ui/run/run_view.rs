@@ -21,7 +21,7 @@ use crate::plan::{AlgorithmChoice, DeviceChoice, Job};
 use crate::recon::AscentTuning;
 use crate::remote::Remote;
 use crate::render::Palette;
-use crate::session::{Command, Control, Event, IterateUpdate, MeasurementKey, Query, RunId, Session, StopRule};
+use crate::session::{Command, Control, Event, HistoryChange, IterateUpdate, MeasurementKey, Query, RunId, Session, StopRule};
 use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::open::open_study::OpenStudy;
@@ -156,7 +156,7 @@ impl RunView {
         let branch = rois.branch;
         let run = input.session.send(Command::Start { job, rois, paused });
         if self.series.is_some() {
-            input.session.retain(run);
+            input.session.send(HistoryChange::Retain(run));
         }
         let live = LiveRun::requested(run, branch, input.rois, paused).numbered_after(self.runs_before);
         let made = input.study.open.as_ref().map_or("", OpenStudy::made_at_start);
@@ -257,7 +257,7 @@ impl RunView {
             RunAction::Play(false) => self.playing = None,
             RunAction::Pin(is_pinned) => self.pin(is_pinned, session),
             RunAction::SetHistoryBytes(bytes) => {
-                session.set_history_bytes(bytes);
+                session.send(HistoryChange::SetBudget(bytes));
                 self.refresh_history(session);
             }
             RunAction::Dismiss(run) => return Some(RunRequest::Dismiss(run)),
@@ -371,7 +371,7 @@ impl RunView {
     fn pin(&mut self, is_pinned: bool, session: &Session) {
         let Some(id) = self.shown.id().filter(|id| id.run == self.live.run) else { return };
         let number = self.number(id.iteration, id.subiteration);
-        session.pin(id.run, id.subiteration, is_pinned);
+        session.send(HistoryChange::Pin(id.run, id.subiteration, is_pinned));
         if is_pinned {
             self.pinned.insert(number)
         } else {
@@ -410,9 +410,9 @@ impl RunView {
 
     /// Sends a query for a measurement of the images, unless it was sent.
     pub fn measure(&mut self, query: Query, session: &Session) {
-        let (key, query) = (query.key(), (self.live.run, query));
+        let (key, query) = (MeasurementKey::from(&query), (self.live.run, query));
         if self.live.info.is_some() && self.sent_queries.get(&key) != Some(&query) {
-            session.measure(query.0, query.1.clone());
+            session.send(Control::Measure(query.0, query.1.clone()));
             self.sent_queries.insert(key, query);
         }
     }

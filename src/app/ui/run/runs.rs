@@ -15,8 +15,8 @@ use crate::io::read_volume;
 use crate::plan::{Data, Forecast, Job};
 use crate::remote::Remote;
 use crate::session::{
-    Answer, CompareWith, Compared, Event, EventKind, LATEST_RUN, PeakLine, Query, ReferenceId, RoiSet, RunId, Session,
-    StoredIterate,
+    Answer, CompareWith, Control, Event, EventKind, HistoryChange, LATEST_RUN, PeakLine, Query, ReferenceId, RoiSet, RunId,
+    Session, StoredIterate,
 };
 use crate::task::BackgroundTask;
 use crate::ui::study::state::StudyState;
@@ -115,7 +115,7 @@ impl Runs {
 
     /// Adds the active run to the earlier ones. Beyond [`MAX_RUNS`], the oldest one that is not the reference is discarded.
     fn keep_active(&mut self, session: &Session) {
-        session.retain(self.active.live.run);
+        session.send(HistoryChange::Retain(self.active.live.run));
         let next = self.active.next();
         self.kept.push(std::mem::replace(&mut self.active, next));
         while self.kept.len() >= MAX_RUNS {
@@ -175,13 +175,13 @@ impl Runs {
     /// Compares with these images, or with none.
     fn replace_reference(&mut self, next: Option<Reference>, image: Option<StoredIterate>, session: &Session) {
         if let Some(next) = next.as_ref().filter(|next| !next.is_file()) {
-            session.retain(next.run());
+            session.send(HistoryChange::Retain(next.run()));
         }
         let with = next.as_ref().map(|next| self.beside.fix(next, image));
         let before = std::mem::replace(&mut self.reference, next);
         let stays = |run: RunId| self.kept.iter().any(|view| view.live.run == run) || self.is_reference(run);
         if let Some(before) = before.filter(|before| !before.is_file() && !stays(before.run())) {
-            session.release(before.run());
+            session.send(HistoryChange::Release(before.run()));
         }
         self.active.forget_comparisons();
         self.compared_with = with;
@@ -213,7 +213,7 @@ impl Runs {
     /// Requests the comparison with the reference over the present regions.
     fn compare(&self, session: &Session) {
         let rois = RoiSet { branch: 0, rois: self.compared_rois.clone() };
-        session.measure(LATEST_RUN, Query::Similarity((self.compared_with.clone(), rois)));
+        session.send(Control::Measure(LATEST_RUN, Query::Similarity((self.compared_with.clone(), rois))));
     }
 
     /// Sets the reference that the user has chosen.
@@ -244,7 +244,7 @@ impl Runs {
         }
         for mut view in self.kept.extract_if(.., |view| view.live.run == run) {
             view.clear(session);
-            session.release(run);
+            session.send(HistoryChange::Release(run));
         }
     }
 
@@ -321,7 +321,7 @@ impl Runs {
     pub fn receive(&mut self, event: &Event) -> bool {
         // Comparisons with an earlier reference are outdated.
         let is_ours = |id: ReferenceId| self.reference.as_ref().is_some_and(|reference| reference.id() == id);
-        if matches!(event.kind, EventKind::Measured(Answer::Similarity(Compared { reference, .. })) if !is_ours(reference)) {
+        if matches!(event.kind, EventKind::Measured(Answer::Similarity((reference, _))) if !is_ours(reference)) {
             return false;
         }
         if let (EventKind::Iterate(report), Some(reference)) = (&event.kind, &mut self.reference) {
@@ -456,7 +456,7 @@ mod tests {
         };
         let says = |run, subiteration| {
             let reference = ReferenceId { run, subiteration };
-            Event { run: 2, kind: EventKind::Measured(Answer::Similarity(Compared { reference, points: vec![comparison] })) }
+            Event { run: 2, kind: EventKind::Measured(Answer::Similarity((reference, comparison))) }
         };
         assert!(!runs.receive(&says(7, None)) && !runs.receive(&says(first, Some(1))));
         finish(&mut runs, &session, is_compared);
@@ -487,7 +487,7 @@ mod tests {
         // Its image is there also when the history has let it go.
         runs.keep_active(&session);
         finish(&mut runs, &session, is_compared);
-        session.set_history_bytes(1);
+        session.send(HistoryChange::SetBudget(1));
         assert!(!session.history(first).iter().any(|kept| kept.id.iteration == 1));
         assert_eq!(words(&mut runs), Some((named.clone(), named)));
         let found: Vec<_> = runs.active().live.found.comparisons.values().collect();
