@@ -8,10 +8,10 @@ use crossbeam_channel::{bounded, unbounded};
 use tomoscope::algebra::BackendError;
 use tomoscope::coded::PassedOn;
 use tomoscope::recon::Stage;
-use tomoscope::session::{Command, Control, EndReason, EventKind, RoiSet, RunId, SessionOptions};
+use tomoscope::session::{Control, EndReason, EventKind, RoiSet, RunId, SessionOptions};
 use tomoscope::task::Task;
 
-use super::script::{PATIENCE, Script, Watcher, ball, scripted, value_of, wait_for_stop};
+use super::script::{PATIENCE, Script, Watcher, ball, regions, scripted, value_of, wait_for_stop};
 
 fn broken() -> Result<(), BackendError> {
     Err(BackendError::Device(PassedOn::new("cuda.driver", "the device broke in a copy; use --device cpu")))
@@ -178,10 +178,10 @@ fn an_edit_finds_every_iterate_in_the_history() {
     }));
     let run = watcher.start(20, RoiSet::default(), false);
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 4));
-    watcher.session.send(Command::SetRois(ball(2)));
+    watcher.session.send(Control::SetRois(ball(2)));
     drop(open);
-    let event = watcher.wait_for(0, |e| matches!(e.kind, EventKind::Remeasured { .. }));
-    let EventKind::Remeasured { points, .. } = event.kind else { unreachable!() };
+    let event = watcher.wait_for(0, |e| regions(e).is_some());
+    let points = &regions(&event).unwrap().points;
     assert!(points.iter().map(|point| point.1).take(4).eq(1..=4));
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     // Iterates between the edit and its arrival at the solver are measured too: none is left out.
@@ -213,18 +213,14 @@ fn an_edit_is_measured_while_a_step_goes_on() {
     while steps.recv_timeout(PATIENCE).unwrap() < 4 {}
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 3));
     for branch in 1..=3 {
-        watcher.session.send(Command::SetRois(ball(branch)));
+        watcher.session.send(Control::SetRois(ball(branch)));
         // The solver is inside its fourth step.
-        watcher.wait_for(
-            0,
-            |e| matches!(&e.kind, EventKind::Remeasured { branch: of, points, .. } if *of == branch && points.len() == 3),
-        );
+        watcher.wait_for(0, |e| regions(e).is_some_and(|sums| sums.branch == branch && sums.points.len() == 3));
     }
     assert!(watcher.iterates(run).iter().all(|report| report.subiteration <= 3));
     drop(open);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
-    watcher
-        .wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { branch: 3, points, .. } if points.iter().any(|p| p.1 == 4)));
+    watcher.wait_for(0, |e| regions(e).is_some_and(|sums| sums.branch == 3 && sums.points.iter().any(|p| p.1 == 4)));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Histories of several runs: those of retained runs remain during another run.
 
 use tomoscope::measure::widths_along;
-use tomoscope::session::{Command, Control, Event, EventKind, PeakLine, PeaksPoint, RoiSet, RunId, SessionOptions};
+use tomoscope::session::{
+    Answer, Control, Event, EventKind, HistoryChange, PeakLine, PeaksPoint, Query, RegionSums, RoiSet, RunId, SessionOptions,
+};
 
-use super::script::{Script, Watcher, ball, scripted, value_of};
+use super::script::{Script, Watcher, ball, regions, scripted, value_of};
 
 const VOLUME_BYTES: u64 = 4 * 4 * 4 * 3;
 
@@ -31,13 +33,13 @@ fn iterations(watcher: &Watcher, run: RunId) -> Vec<usize> {
 fn the_past_of_a_kept_run_stays_until_it_is_let_go() {
     let mut watcher = watcher(100);
     let first = finished(&mut watcher, 3);
-    watcher.session.retain(first);
+    watcher.session.send(HistoryChange::Retain(first));
     let second = watcher.start(1000, RoiSet::default(), true);
     watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Paused));
     watcher.session.send(Control::StepOnce);
     watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Iterate(_)));
     assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![1, 2, 3], vec![1]));
-    watcher.session.release(first);
+    watcher.session.send(HistoryChange::Release(first));
     assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![], vec![1]));
     // The second run was not retained.
     let third = finished(&mut watcher, 2);
@@ -49,14 +51,14 @@ fn a_run_can_be_kept_before_it_has_begun_and_let_go_before_another_has() {
     for _ in 0..50 {
         let mut watcher = watcher(100);
         let first = watcher.start(2, RoiSet::default(), false);
-        watcher.session.retain(first);
+        watcher.session.send(HistoryChange::Retain(first));
         watcher.wait_for_end(first);
         let second = watcher.start(2, RoiSet::default(), false);
         watcher.wait_for_end(second);
         assert_eq!(iterations(&watcher, first), [1, 2]);
-        watcher.session.retain(second);
+        watcher.session.send(HistoryChange::Retain(second));
         let third = watcher.start(2, RoiSet::default(), false);
-        watcher.session.release(first);
+        watcher.session.send(HistoryChange::Release(first));
         watcher.wait_for_end(third);
         assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![], vec![1, 2]));
     }
@@ -67,10 +69,10 @@ fn the_budget_is_for_all_runs_together() {
     let mut watcher = watcher(8);
     let first = finished(&mut watcher, 8);
     assert_eq!(iterations(&watcher, first), [1, 2, 3, 4, 5, 6, 7, 8]);
-    watcher.session.retain(first);
+    watcher.session.send(HistoryChange::Retain(first));
     let second = finished(&mut watcher, 5);
     assert_eq!((iterations(&watcher, first), iterations(&watcher, second)), (vec![2, 4, 6, 8], vec![2, 4, 5]));
-    watcher.session.retain(second);
+    watcher.session.send(HistoryChange::Retain(second));
     let third = finished(&mut watcher, 41);
     let pasts = [first, second, third].map(|run| iterations(&watcher, run));
     assert!(pasts.iter().map(Vec::len).sum::<usize>() <= 8, "{pasts:?}");
@@ -81,14 +83,15 @@ fn the_budget_is_for_all_runs_together() {
 fn regions_are_measured_on_the_past_of_a_kept_run() {
     let mut watcher = watcher(100);
     let first = finished(&mut watcher, 3);
-    watcher.session.retain(first);
+    watcher.session.send(HistoryChange::Retain(first));
     let second = finished(&mut watcher, 2);
     // In one breath: neither makes the measurer forget the other.
-    watcher.session.measure(first, ball(5));
-    watcher.session.send(Command::SetRois(ball(6)));
+    watcher.session.send(Control::Measure(first, Query::Regions(ball(5))));
+    watcher.session.send(Control::SetRois(ball(6)));
     for (run, branch, num_points) in [(first, 5, 3), (second, 6, 2)] {
-        let is_told = |event: &Event| event.run == run && matches!(event.kind, EventKind::Remeasured { .. });
-        let EventKind::Remeasured { branch: told, points, .. } = watcher.wait_for(0, is_told).kind else { unreachable!() };
+        let is_told = |event: &Event| event.run == run && regions(event).is_some();
+        let event = watcher.wait_for(0, is_told);
+        let RegionSums { branch: told, points, .. } = regions(&event).unwrap().clone();
         assert_eq!((told, points.len()), (branch, num_points));
         for (kept, (iteration, _, sums)) in watcher.session.history(run).iter().zip(points) {
             let masks = ball(branch).rois.masks(&kept.volume.grid);
@@ -97,15 +100,19 @@ fn regions_are_measured_on_the_past_of_a_kept_run() {
     }
 }
 
+fn peaks(event: &Event) -> Option<&(PeakLine, PeaksPoint)> {
+    if let EventKind::Measured(Answer::Peaks(peaks)) = &event.kind { Some(peaks) } else { None }
+}
+
 #[test]
 fn peaks_are_measured_on_what_is_kept_and_on_what_comes() {
     let mut watcher = watcher(100);
     let first = finished(&mut watcher, 3);
-    watcher.session.retain(first);
+    watcher.session.send(HistoryChange::Retain(first));
     let second = watcher.start(2, RoiSet::default(), true);
     watcher.wait_for(0, |event| event.run == second && matches!(event.kind, EventKind::Paused));
     let line = |y_mm| PeakLine { ends_mm: [[-2.0, y_mm, 0.0], [2.0, y_mm, 0.0]], width_mm: 0.0 };
-    [first, second].into_iter().for_each(|run| watcher.session.measure_peaks(run, Some(line(0.0))));
+    [first, second].into_iter().for_each(|run| _ = watcher.session.send(Control::Measure(run, Query::Peaks(Some(line(0.0))))));
     watcher.session.send(Control::Resume);
     watcher.wait_for_end(second);
     // Each image once, in their order, however many come at a time.
@@ -113,11 +120,10 @@ fn peaks_are_measured_on_what_is_kept_and_on_what_comes() {
         let mut found: Vec<PeaksPoint> = Vec::new();
         let mut from = 0;
         while found.len() < num {
-            let is_told =
-                |event: &Event| event.run == run && matches!(event.kind, EventKind::Profiled { line: of, .. } if of == line);
-            let EventKind::Profiled { points, .. } = watcher.wait_for(from, is_told).kind else { unreachable!() };
+            let is_told = |event: &Event| event.run == run && peaks(event).is_some_and(|(of, _)| *of == line);
+            let event = watcher.wait_for(from, is_told);
             from = watcher.events.iter().skip(from).position(is_told).unwrap() + from + 1;
-            found.extend(points);
+            found.push(peaks(&event).unwrap().1.clone());
         }
         let images = watcher.session.history(run);
         let expected = images.iter().map(|kept| PeaksPoint {
@@ -130,11 +136,10 @@ fn peaks_are_measured_on_what_is_kept_and_on_what_comes() {
     points(&mut watcher, first, line(0.0), 3);
     points(&mut watcher, second, line(0.0), 2);
     // A moved line is measured on the stored iterates too; a removed one is not.
-    watcher.session.measure_peaks(first, None);
-    watcher.session.measure_peaks(second, Some(line(1.0)));
+    watcher.session.send(Control::Measure(first, Query::Peaks(None)));
+    watcher.session.send(Control::Measure(second, Query::Peaks(Some(line(1.0)))));
     points(&mut watcher, second, line(1.0), 2);
-    let moved =
-        |event: &&Event| event.run == first && matches!(event.kind, EventKind::Profiled { line: of, .. } if of != line(0.0));
+    let moved = |event: &&Event| event.run == first && peaks(event).is_some_and(|(of, _)| *of != line(0.0));
     assert_eq!(watcher.events.iter().filter(moved).count(), 0);
 }
 

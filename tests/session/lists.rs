@@ -206,7 +206,7 @@ fn whatever_is_commanded_no_event_is_lost_or_counted_twice() {
             28 if dice.below(3) == 0 => Some(Control::Cancel.into()),
             29 => {
                 branch += 1;
-                Some(Command::SetRois(ball(branch)))
+                Some(Control::SetRois(ball(branch)).into())
             }
             30 => Some(Control::SetIterations(1 + dice.below(3) as usize).into()),
             31 => Some(Control::SetAccumulation(Accumulation::Deterministic).into()),

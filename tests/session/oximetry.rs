@@ -8,7 +8,9 @@ use tomoscope::plan::{
     Acquisition, AlgorithmChoice, Data, DeviceChoice, Job, LAMBDA, POSITIVITY, RunSettings, TOLERANCE, Values, YES, prepare,
 };
 use tomoscope::scanner::epri::Order;
-use tomoscope::session::{Command, Control, EndReason, EventKind, OxygenRedraw, OxygenUpdate, RoiSet, RunId};
+use tomoscope::session::{
+    Command, Control, EndReason, EventKind, OxygenImages, OxygenRedraw, OxygenUpdate, RoiSet, RunId, Volumes, VolumesOf,
+};
 use tomoscope::statistics::standard_deviation;
 use tomoscope::task::Task;
 
@@ -70,6 +72,13 @@ fn updates(watcher: &Watcher, run: RunId) -> Vec<OxygenUpdate> {
     watcher.events.iter().filter_map(of).collect()
 }
 
+/// Newest maps, and their number of images.
+fn maps(watcher: &Watcher) -> (usize, OxygenImages) {
+    let Volumes { id, of, volumes } = watcher.session.take_volumes().pop().unwrap();
+    assert_eq!(of, VolumesOf::Oxygen);
+    (id.subiteration, OxygenImages::of_volumes(volumes).unwrap())
+}
+
 /// Mean pressure of each compartment away from all edges, in the order of the pressures, and its number of voxels.
 fn compartments(phantom: &Phantom, po2: &Volume) -> Vec<(f64, f64, usize)> {
     let mut found: Vec<(f64, Vec<f64>)> = [0.0, 5.0, 10.0, 20.0, 40.0, 60.0].map(|torr| (torr, Vec::new())).to_vec();
@@ -106,18 +115,19 @@ fn the_built_in_tumour_has_its_oxygen_from_the_third_delay_on() {
     let updates = updates(&watcher, run);
     assert_eq!(updates.iter().map(|update| update.num_images).collect::<Vec<_>>(), steps);
     for update in &updates {
-        match &update.maps {
-            Ok(maps) => {
+        match &update.counts {
+            Ok(_) => {
                 assert!(update.num_images >= FIRST);
                 // Three images leave no residuals.
-                assert_eq!(maps.po2_sd.is_some(), update.num_images > FIRST);
+                assert_eq!(update.all.as_ref().unwrap().voxel_sd_torr.is_some(), update.num_images > FIRST);
                 assert_eq!(update.regions.len(), study.rois.len());
             }
             Err(reason) => assert!(update.num_images < FIRST && reason.contains("begins with 3 images"), "{reason}"),
         }
     }
     let last = updates.last().unwrap();
-    let maps = last.maps.as_ref().unwrap();
+    let (num_images, maps) = maps(&watcher);
+    assert_eq!((num_images, maps.po2_sd.is_some()), (8, true));
     for (torr, mean, num) in compartments(&phantom, &maps.po2) {
         println!("{torr} torr: {mean:.2} in {num} voxels");
         assert!(num > 20 && (mean - torr).abs() < 1.0, "{torr} torr: {mean}");
@@ -129,7 +139,8 @@ fn the_built_in_tumour_has_its_oxygen_from_the_third_delay_on() {
         assert!((figures.stats.median_torr - torr).abs() < 1.0, "{}: {}", roi.name, figures.stats.median_torr);
     }
     let all = last.all.as_ref().unwrap();
-    assert_eq!((all.stats.num_voxels, maps.counts.fitted > 1000), (maps.counts.fitted, true));
+    let fitted = last.counts.as_ref().unwrap().fitted;
+    assert_eq!((all.stats.num_voxels, fitted > 1000), (fitted, true));
     assert!((0.05..0.5).contains(&all.stats.hypoxic_fraction), "{}", all.stats.hypoxic_fraction);
     // Every image can be gone back to.
     let stored: Vec<_> = watcher.session.history(run).iter().map(|stored| stored.id.subiteration).collect();
@@ -148,11 +159,11 @@ fn total_variation_has_the_oxygen_of_the_vials_and_the_images_of_single_acquisit
     assert_eq!(steps, [1, 2, 3, 4, 5, 6, 7, 8]);
     let updates = updates(&watcher, run);
     assert_eq!(updates.iter().map(|update| update.iterations.len()).collect::<Vec<_>>(), steps);
-    assert!(updates.iter().all(|update| update.maps.is_ok() == (update.num_images >= FIRST)));
+    assert!(updates.iter().all(|update| update.counts.is_ok() == (update.num_images >= FIRST)));
     let last = updates.last().unwrap();
     assert!(last.iterations.iter().all(|num| (10..=400).contains(num)), "{:?}", last.iterations);
     println!("iterations: {:?}", last.iterations);
-    for (torr, mean, num) in compartments(&phantom, &last.maps.as_ref().unwrap().po2) {
+    for (torr, mean, num) in compartments(&phantom, &maps(&watcher).1.po2) {
         println!("{torr} torr: {mean:.2} in {num} voxels");
         assert!(num > 10 && (mean - torr).abs() < 0.6, "{torr} torr: {mean}");
     }
@@ -275,7 +286,7 @@ fn draws_of_the_noise_follow_the_regions_and_end_with_the_run() {
     assert!(first.regions.len() == 1 && first.all.is_some());
     // Edited regions have their deviations at once, also after the last draw.
     let from = watcher.events.len();
-    watcher.session.send(Command::SetRois(RoiSet { branch: 2, rois: study.rois.clone().into() }));
+    watcher.session.send(Control::SetRois(RoiSet { branch: 2, rois: study.rois.clone().into() }));
     let edited = redraw(&mut watcher, run, from, 2);
     assert!(edited.regions.len() == study.rois.len() && edited.all == first.all);
     // Another run ends them, and so does a cancel.
@@ -293,7 +304,7 @@ fn draws_of_the_noise_follow_the_regions_and_end_with_the_run() {
     let run = start(&watcher, &tv, 5);
     watcher.wait_for_end(run);
     let from = watcher.events.len();
-    watcher.session.send(Command::SetRois(ball(6)));
+    watcher.session.send(Control::SetRois(ball(6)));
     watcher.wait_for(from, |event| matches!(&event.kind, EventKind::Oxygen(update) if update.branch == 6));
     assert!(watcher.events.iter().all(|event| !is_redraw(event, run)));
 }
@@ -307,19 +318,19 @@ fn regions_are_measured_on_the_map_during_and_after_the_run() {
         watcher.session.send(Control::StepOnce);
     }
     let with_maps = |event: &tomoscope::session::Event, branch: u64| match &event.kind {
-        EventKind::Oxygen(update) => update.branch == branch && update.maps.is_ok(),
+        EventKind::Oxygen(update) => update.branch == branch && update.counts.is_ok(),
         _ => false,
     };
     watcher.wait_for(0, |event| with_maps(event, 1));
     let from = watcher.events.len();
-    watcher.session.send(Command::SetRois(ball(2)));
+    watcher.session.send(Control::SetRois(ball(2)));
     let event = watcher.wait_for(from, |event| with_maps(event, 2));
     let EventKind::Oxygen(update) = event.kind else { unreachable!() };
     assert_eq!((update.num_images, update.regions.len()), (FIRST, 1));
     watcher.session.send(Control::Resume);
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     let from = watcher.events.len();
-    watcher.session.send(Command::SetRois(ball(3)));
+    watcher.session.send(Control::SetRois(ball(3)));
     watcher.wait_for(from, |event| with_maps(event, 3));
     // A new run begins without maps of the old one, and a stop leaves those of the images so far.
     let again = start(&watcher, &study, ball(4), true);
@@ -328,7 +339,7 @@ fn regions_are_measured_on_the_map_during_and_after_the_run() {
     assert_eq!(watcher.wait_for_end(again), EndReason::Stopped);
     let of_again = updates(&watcher, again);
     assert_eq!(of_again.iter().map(|update| update.num_images).collect::<Vec<_>>(), [1, 2, 3, 4]);
-    assert!(of_again[3].maps.is_ok());
+    assert!(of_again[3].counts.is_ok());
 }
 
 #[test]

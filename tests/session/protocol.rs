@@ -13,7 +13,7 @@ use tomoscope::plan::Job;
 use tomoscope::recon::{AscentTuning, Stage};
 use tomoscope::session::{Command, Control, EndReason, Event, EventKind, RoiSet, Session, SessionOptions, Trace};
 
-use super::script::{PATIENCE, Script, Watcher, any_study, ball, scripted, small_settings, value_of, wait_for_stop};
+use super::script::{PATIENCE, Script, Watcher, any_study, ball, regions, scripted, small_settings, value_of, wait_for_stop};
 
 #[test]
 fn the_newest_volume_wins_when_nobody_looks() {
@@ -366,10 +366,10 @@ fn the_past_is_measured_again_when_a_roi_is_edited() {
     watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Iterate(report) if report.subiteration == 5));
     let smaller = Roi { shape: RoiShape::Sphere { radius_mm: 2.0 }, ..ball(0).rois[0].clone() };
     let edited = RoiSet { branch: 7, rois: vec![smaller].into() };
-    watcher.session.send(Command::SetRois(edited.clone()));
+    watcher.session.send(Control::SetRois(edited.clone()));
     // The current iterate is in the middle of an iteration, and not stored.
-    watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { points, .. } if points.iter().any(|p| p.1 == 5)));
-    watcher.wait_for(0, |e| matches!(&e.kind, EventKind::Remeasured { points, .. } if points.iter().any(|p| p.1 == 4)));
+    watcher.wait_for(0, |e| regions(e).is_some_and(|sums| sums.points.iter().any(|p| p.1 == 5)));
+    watcher.wait_for(0, |e| regions(e).is_some_and(|sums| sums.points.iter().any(|p| p.1 == 4)));
     let points = watcher.remeasured(7);
     assert_eq!(points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>(), [(1, 2), (2, 4), (2, 5)]);
     for (kept, point) in watcher.session.history(run).iter().zip(&points) {
@@ -400,7 +400,7 @@ fn the_solver_takes_the_masks_that_the_watcher_has_made() {
     let second = Roi { centre_mm: [1.0, 0.0, 0.0], ..first.rois[0].clone() };
     let both = RoiSet { branch: 1, rois: first.rois.edited(&[second, first.rois[0].clone()]) };
     let made_later = both.rois.masks(&grid);
-    watcher.session.send(Command::SetRois(both));
+    watcher.session.send(Control::SetRois(both));
     let given = masks.recv().unwrap();
     assert!(is_shared(&given[0], &made_later[0]) && is_shared(&given[1], &made[0]));
 }
@@ -469,7 +469,7 @@ fn commands_without_a_run_do_nothing() {
         Control::Stop.into(),
         Control::Cancel.into(),
         Control::SetAccumulation(Accumulation::Atomic).into(),
-        Command::SetRois(ball(1)),
+        Control::SetRois(ball(1)),
         Control::SetIterations(3).into(),
     ] {
         assert_eq!(watcher.session.send(command), 0);

@@ -7,7 +7,7 @@ use tomoscope::plan::{
     Acquisition, AlgorithmChoice, DeviceChoice, Job, LAMBDA, RunSettings, TOLERANCE, Value, Values, default_sweep_settings,
     forecast, prepare,
 };
-use tomoscope::session::{Command, Control, EndReason, Event, EventKind};
+use tomoscope::session::{Command, Control, EndReason, Event, EventKind, VolumesOf};
 
 use super::radical_scan::{AMOUNTS, NAMES, grid, radicals, sweep};
 use super::script::{Watcher, ball};
@@ -33,8 +33,8 @@ fn amount(image: &Volume) -> f64 {
     1.5 * 1.5 * image.as_slice().iter().map(|value| f64::from(*value)).sum::<f64>()
 }
 
-fn coupled(event: &Event) -> Option<&[Volume]> {
-    if let EventKind::CoupledImages(images) = &event.kind { Some(images) } else { None }
+fn is_coupled(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Volumes { of: VolumesOf::Coupled, .. })
 }
 
 #[test]
@@ -42,14 +42,15 @@ fn images_of_all_radicals_are_read_during_a_run_and_at_its_end() {
     let mut watcher = Watcher::new(Box::new(prepare));
     let run = watcher.session.send(Command::Start { job: job(2), rois: ball(1), paused: false });
     watcher.wait_for(0, |event| matches!(event.kind, EventKind::Iterate(_)));
-    watcher.session.send(Control::ReadCoupledImages);
-    let event = watcher.wait_for(0, |event| coupled(event).is_some());
-    assert_eq!((event.run, coupled(&event).unwrap().len()), (run, 2));
+    watcher.session.send(Control::ReadVolumes(VolumesOf::Coupled));
+    watcher.wait_for(0, is_coupled);
+    let volumes = watcher.session.take_volumes().pop().unwrap();
+    assert_eq!((volumes.id.run, volumes.volumes.len()), (run, 2));
     assert_eq!(watcher.wait_for_end(run), EndReason::Completed);
     let from = watcher.events.len();
-    watcher.session.send(Control::ReadCoupledImages);
-    let event = watcher.wait_for(from, |event| coupled(event).is_some());
-    let images = coupled(&event).unwrap();
+    watcher.session.send(Control::ReadVolumes(VolumesOf::Coupled));
+    watcher.wait_for(from, is_coupled);
+    let images = watcher.session.take_volumes().pop().unwrap().volumes;
     // The published image is that of the first.
     assert_eq!(watcher.shown.as_ref().unwrap().volume.as_slice(), images[0].as_slice());
     for ((image, expected), name) in images.iter().zip(AMOUNTS).zip(NAMES) {

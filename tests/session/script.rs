@@ -16,7 +16,8 @@ use tomoscope::recon::{
     Algorithm, AscentReport, AscentTuning, DataResidual, EmReport, Estimate, ReconError, StageTimes, StepReport,
 };
 use tomoscope::session::{
-    Command, EndReason, Event, EventKind, IterateReport, IterateUpdate, RoiSet, RunId, Session, SessionOptions, Setup,
+    Answer, Command, EndReason, Event, EventKind, IterateReport, IterateUpdate, RegionSums, RoiSet, RunId, Session,
+    SessionOptions, Setup,
 };
 use tomoscope::task::Task;
 
@@ -225,6 +226,11 @@ pub fn small_settings(study: &Counts, num_iterations: usize) -> RunSettings {
     RunSettings { num_iterations, fov_radius_mm: 4.0, grid, ..default_settings(study).unwrap() }
 }
 
+/// Sums of regions that an event reports.
+pub fn regions(event: &Event) -> Option<&RegionSums> {
+    if let EventKind::Measured(Answer::Regions(sums)) = &event.kind { Some(sums) } else { None }
+}
+
 /// A ball of 3 mm about the middle.
 pub fn ball(branch: u64) -> RoiSet {
     let shape = RoiShape::Sphere { radius_mm: 3.0 };
@@ -323,10 +329,7 @@ impl Watcher {
 
     /// Everything measured again for an edit so far, oldest iterate first.
     pub fn remeasured(&self, branch: u64) -> Vec<(usize, usize, Vec<RoiSums>)> {
-        let of_branch = self.events.iter().filter_map(|event| match &event.kind {
-            EventKind::Remeasured { branch: of, points, .. } if *of == branch => Some(points),
-            _ => None,
-        });
+        let of_branch = self.events.iter().filter_map(regions).filter(|sums| sums.branch == branch).map(|sums| &sums.points);
         let mut points: Vec<_> = of_branch.flatten().cloned().collect();
         points.sort_by_key(|point| point.1);
         points

@@ -7,8 +7,8 @@ use tomoscope::data::{FieldAxis, Study, Sweep, Volume};
 use tomoscope::measure::spectrum::{Line, LineFitter, line_maps};
 use tomoscope::operator::grid_about_zero;
 use tomoscope::phantom::epri::{Phantom, SpectralOptions, SweepOptions, by_name, simulate_spectral};
-use tomoscope::plan::{AlgorithmChoice, Data, DeviceChoice, Job, RunSettings, SPECTRAL_SAMPLES, prepare};
-use tomoscope::session::{Command, Control, EndReason, EventKind, RunId};
+use tomoscope::plan::{AlgorithmChoice, Data, DeviceChoice, Job, RunSettings, SPECTRAL_SAMPLES, default_settings_of, prepare};
+use tomoscope::session::{Command, Control, EndReason, EventKind, RunId, VolumesOf};
 use tomoscope::task::Task;
 
 use super::script::{Watcher, ball};
@@ -45,17 +45,15 @@ fn job(study: &Study<Sweep>, settings: RunSettings) -> Job {
 }
 
 /// Reads the samples of the newest iterate.
-fn samples(watcher: &mut Watcher, run: RunId) -> Vec<Volume> {
+fn samples(watcher: &mut Watcher, run: RunId) -> Vec<Arc<Volume>> {
     let from = watcher.events.len();
-    watcher.session.send(Control::ReadCoupledImages);
-    let of_run = |event: &tomoscope::session::Event| event.run == run && matches!(event.kind, EventKind::CoupledImages(_));
-    let EventKind::CoupledImages(volumes) = watcher.wait_for(from, of_run).kind else { panic!("another event") };
-    volumes
+    watcher.session.send(Control::ReadVolumes(VolumesOf::Coupled));
+    watcher.wait_for(from, |event| event.run == run && matches!(event.kind, EventKind::Volumes { of: VolumesOf::Coupled, .. }));
+    watcher.session.take_volumes().pop().unwrap().volumes
 }
 
 /// Width of the line in the middle of each vial, mT.
-fn widths(samples: Vec<Volume>, axis: FieldAxis) -> [f64; 6] {
-    let samples: Vec<Arc<Volume>> = samples.into_iter().map(Arc::new).collect();
+fn widths(samples: Vec<Arc<Volume>>, axis: FieldAxis) -> [f64; 6] {
     let maps = line_maps(&samples, axis, &LineFitter::new(Line::Lorentzian, axis), 0.1, &Task::new()).unwrap();
     // The phantom is scaled to 86 %, so that the vials are 8.6 mm from the middle.
     std::array::from_fn(|k| {

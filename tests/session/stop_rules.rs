@@ -1,7 +1,7 @@
 //! Stopping rules: a run stops at the iteration that meets them, with its image, and only once.
 
 use tomoscope::data::{Roi, RoiRole};
-use tomoscope::session::{Command, Control, EndReason, Event, EventKind, RoiSet, RunId, StopRule};
+use tomoscope::session::{Control, EndReason, Event, EventKind, RoiSet, RunId, StopRule};
 
 use super::script::{Script, Watcher, ball, scripted, value_of};
 
@@ -68,7 +68,7 @@ fn the_recovery_of_a_region_counts_from_when_it_has_its_role() {
     }
     let is_fourth = |event: &Event| matches!(&event.kind, EventKind::Iterate(report) if report.subiteration == 4);
     watcher.wait_for(0, |event| event.run == run && is_fourth(event));
-    watcher.session.send(Command::RenameRois(set(RoiRole::Cold).rois));
+    watcher.session.send(Control::RenameRois(RoiSet { branch: 0, rois: set(RoiRole::Cold).rois }));
     watcher.session.send(Control::Resume);
     assert_eq!(watcher.wait_for_end(run), EndReason::Stopped);
     assert_eq!(watcher.iterates(run).last().unwrap().iteration, 5);
@@ -76,7 +76,7 @@ fn the_recovery_of_a_region_counts_from_when_it_has_its_role() {
     let moved = vec![Roi { centre_mm: [2.0, 0.0, 0.0], ..background.clone() }, cold(RoiRole::Cold)];
     watcher.session.send(Control::SetStopRules(vec![StopRule::Noise { nsr: -1.0 }]));
     let run = watcher.start(5, set(RoiRole::Cold), true);
-    watcher.session.send(Command::RenameRois(moved.into()));
+    watcher.session.send(Control::RenameRois(RoiSet { branch: 0, rois: moved.into() }));
     watcher.session.send(Control::Resume);
     assert_eq!(watcher.wait_for_end(run), EndReason::Stopped);
     assert_eq!(met(&watcher, run), ["stopped after iteration 1: the background's NSR of 0.0 % passed -100.0 %"]);

@@ -18,7 +18,7 @@ use tomoscope::scanner::epri::Scheme;
 use tomoscope::session::{Command, Control, EndReason, Event, EventKind, Feed, RoiSet, RunId};
 use tomoscope::task::Task;
 
-use super::script::{PATIENCE, Watcher, ball};
+use super::script::{PATIENCE, Watcher, ball, regions};
 
 /// A ball seen along 66 directions.
 pub fn sweep() -> Sweep {
@@ -90,9 +90,9 @@ fn a_whole_sweep_is_reconstructed_block_by_block() {
     assert_eq!(kept, [16, 32, 48, 64, 66], "every block can be gone back to");
     // A region edited afterwards has its curve over the number of projections.
     let from = watcher.events.len();
-    watcher.session.send(Command::SetRois(ball(2)));
-    let event = watcher.wait_for(from, |event| matches!(event.kind, EventKind::Remeasured { .. }));
-    let EventKind::Remeasured { points, .. } = event.kind else { unreachable!() };
+    watcher.session.send(Control::SetRois(ball(2)));
+    let event = watcher.wait_for(from, |event| regions(event).is_some());
+    let points = &regions(&event).unwrap().points;
     assert_eq!(points.iter().map(|point| point.1).collect::<Vec<_>>(), kept);
     // Nothing is left to do, and asking for it does no harm.
     watcher.session.send(Control::StepOnce);

@@ -29,8 +29,8 @@ fn a_run_is_compared_with_the_one_chosen_as_the_reference() {
     harness.run_steps(3);
     click(&mut harness, "Restart");
     wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
-    wait_for(&mut harness, "its comparison", |app| app.live().comparisons.len() == 5);
-    let found: Vec<_> = harness.state().live().comparisons.values().copied().collect();
+    wait_for(&mut harness, "its comparison", |app| app.live().found.comparisons.len() == 5);
+    let found: Vec<_> = harness.state().live().found.comparisons.values().copied().collect();
     assert!(found[..3].iter().all(|found| found.is_of_same_number() && (found.correlation - 1.0).abs() < 1e-9), "{found:?}");
     assert!(found[3..].iter().all(|found| found.reference.unwrap()[0] == 3 && found.correlation < 1.0), "{found:?}");
     harness.get_by_label(&format!("CC {:.5}", found[4].correlation));
@@ -53,7 +53,7 @@ fn a_run_is_compared_with_the_one_chosen_as_the_reference() {
     click(&mut harness, "Restart");
     wait_for(&mut harness, "the third run", |app| app.live().run == 3 && app.is_run_over());
     harness.get_by_label_contains("Only images on the same grid can be compared");
-    assert!(harness.state().live().comparisons.is_empty());
+    assert!(harness.state().live().found.comparisons.is_empty());
     // The reference can be given up.
     click(&mut harness, "Reference: run 1");
     harness.get_by_role_and_label(Role::Button, "none").click();
@@ -153,8 +153,8 @@ fn a_pinned_iterate_is_the_reference_until_another_is_chosen() {
     click(&mut harness, "Pin");
     click(&mut harness, "Use as reference");
     click(&mut harness, "Live");
-    wait_for(&mut harness, "the comparison", |app| app.live().comparisons.len() == 3);
-    let found: Vec<_> = harness.state().live().comparisons.values().copied().collect();
+    wait_for(&mut harness, "the comparison", |app| app.live().found.comparisons.len() == 3);
+    let found: Vec<_> = harness.state().live().found.comparisons.values().copied().collect();
     assert!(found.iter().all(|found| found.is_fixed && found.reference == Some([2, 24])), "{found:?}");
     assert!((found[1].correlation - 1.0).abs() < 1e-9 && found[2].correlation < 1.0, "{found:?}");
     // Beside its own run's last image, in the slices and the profile.
@@ -169,7 +169,7 @@ fn a_pinned_iterate_is_the_reference_until_another_is_chosen() {
     // It stays the reference of the next run.
     click(&mut harness, "Restart");
     wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
-    wait_for(&mut harness, "its comparison", |app| app.live().comparisons.len() == 3);
+    wait_for(&mut harness, "its comparison", |app| app.live().found.comparisons.len() == 3);
     harness.get_by_label("Transaxial slice, run 1, iteration 2");
     harness.check_accessibility();
     click(&mut harness, "Reference: run 1, iteration 2");

@@ -132,7 +132,7 @@ fn a_study_of_files_opens_and_its_map_is_saved() {
     wait_for_files(&mut harness);
     let (map, _) = read_volume(&saved).unwrap();
     assert_eq!(map.unit, Unit::Torr);
-    let shown = &harness.state().live().oxygen.as_ref().unwrap().maps.as_ref().unwrap().po2;
+    let shown = &harness.state().live().oxygen_maps().unwrap().1.po2;
     let same = |a: &f32, b: &f32| a == b || a.is_nan() && b.is_nan();
     assert!(map.as_slice().iter().zip(shown.as_slice()).all(|(a, b)| same(a, b)));
     let record = std::fs::read_to_string(folder.path().join("map.nii.gz.json")).unwrap();

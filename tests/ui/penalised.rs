@@ -159,8 +159,8 @@ fn a_run_has_converged_when_ten_images_in_a_row_are_close_to_the_reference() {
     start(&mut harness, "Start", 1);
     // The last image of this run is the reference of the next one, which is the same.
     start(&mut harness, "Restart", 2);
-    wait_for(&mut harness, "its comparison", |app| app.live().comparisons.len() == 24);
-    let found: Vec<_> = harness.state().live().comparisons.values().map(|found| found.convergence.unwrap()).collect();
+    wait_for(&mut harness, "its comparison", |app| app.live().found.comparisons.len() == 24);
+    let found: Vec<_> = harness.state().live().found.comparisons.values().map(|found| found.convergence.unwrap()).collect();
     assert!(!found[0].is_close() && found[23].object_rmse == 0.0, "{found:?}");
     assert!(found.iter().all(|found| found.region_error.is_some()), "the study has hot and cold regions");
     let (num, first) = harness.state().live().close_images().map(|(num, first)| (num, first.iteration)).unwrap();
@@ -230,16 +230,16 @@ fn the_image_of_a_file_is_a_reference() {
     let volume = harness.state().shown().volume().unwrap().clone();
     tomoscope::io::write_volume(&path, &volume).unwrap();
     choose(&mut harness, "Reference: none", &path);
-    wait_for(&mut harness, "the comparison", |app| app.live().comparisons.len() == 3);
+    wait_for(&mut harness, "the comparison", |app| app.live().found.comparisons.len() == 3);
     harness.get_by_label("Reference: converged.nii");
-    let found: Vec<_> = harness.state().live().comparisons.values().copied().collect();
+    let found: Vec<_> = harness.state().live().found.comparisons.values().copied().collect();
     assert!(found.iter().all(|found| found.is_fixed && found.reference.is_none()), "{found:?}");
     assert!(found[0].convergence.unwrap().background_rmse > 0.01 && found[2].convergence.unwrap().is_close(), "{found:?}");
     harness.get_by_label("after 3 iterations, with converged.nii");
     // It stays the reference of the next run.
     click(&mut harness, "Restart");
     wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
-    wait_for(&mut harness, "its comparison", |app| app.live().comparisons.len() == 3);
+    wait_for(&mut harness, "its comparison", |app| app.live().found.comparisons.len() == 3);
     click(&mut harness, "Reference: converged.nii");
     harness.get_by_role_and_label(Role::Button, "none").click();
     harness.run_steps(3);

@@ -48,7 +48,7 @@ fn the_map_of_recovery_has_every_iteration_and_shows_a_clicked_setting() {
     click(&mut harness, "EARL");
     harness.run_steps(3);
     harness.get_by_label_contains("need the true activity ratio of the six hot spheres");
-    assert!(harness.state().live().recovery.points.is_empty());
+    assert!(harness.state().live().found.recovery.points.is_empty());
 
     // With the ratio, which the tab sets for all six, every iteration is measured after every filter.
     let ratios = |harness: &Harness<'_, App>| -> Vec<Option<f64>> {
@@ -61,8 +61,8 @@ fn the_map_of_recovery_has_every_iteration_and_shows_a_clicked_setting() {
     }
     assert!(harness.state().notices().texts().any(|text| text.contains("true ratio: 'much' is not a number")));
     let num = NUM_FILTERS * harness.state().live().target;
-    wait_for(&mut harness, "the map", |app| app.live().recovery.points.len() == num);
-    let points: Vec<RecoveryPoint> = harness.state().live().recovery.points.clone();
+    wait_for(&mut harness, "the map", |app| app.live().found.recovery.points.len() == num);
+    let points: Vec<RecoveryPoint> = harness.state().live().found.recovery.points.clone();
     let earl = find("earl-18f-1").unwrap();
     let verdicts: Vec<Option<Verdict>> =
         points.iter().map(|point| Some(Verdict::of(point.outcome.as_ref().ok()?, earl))).collect();
@@ -98,5 +98,5 @@ fn the_map_of_recovery_has_every_iteration_and_shows_a_clicked_setting() {
     harness.get_by_label("Standard: High");
     harness.get_by_label_contains(&format!("(none of {num} settings complies)"));
     // The coefficients are the same: nothing is measured again.
-    assert_eq!(harness.state().live().recovery.points, points);
+    assert_eq!(harness.state().live().found.recovery.points, points);
 }

@@ -236,8 +236,8 @@ fn a_restart_keeps_the_run_before_with_its_curves_until_it_is_dismissed() {
     assert_eq!(kept, std::slice::from_ref(&first));
     assert_eq!(app.kept_runs().next().map(|live| live.state), Some(RunState::Ended(EndReason::Completed)));
     // Alike but for nothing: the same settings make the same image.
-    wait_for(&mut harness, "the comparison", |app| app.live().comparisons.len() == 3);
-    let found: Vec<_> = harness.state().live().comparisons.values().copied().collect();
+    wait_for(&mut harness, "the comparison", |app| app.live().found.comparisons.len() == 3);
+    let found: Vec<_> = harness.state().live().found.comparisons.values().copied().collect();
     assert!(found.iter().all(|found| found.relative_difference == 0.0), "{found:?}");
     click(&mut harness, "Compare");
     click(&mut harness, &format!("Dismiss run {}", first.0));
@@ -257,7 +257,7 @@ fn a_run_again_with_other_settings_is_compared_at_once() {
     harness.run_steps(3);
     click(&mut harness, "1 (MLEM)");
     wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
-    wait_for(&mut harness, "the comparison", |app| app.live().comparisons.len() == 3);
+    wait_for(&mut harness, "the comparison", |app| app.live().found.comparisons.len() == 3);
     // What differs is told beside each other, and nothing else.
     for words in ["run 2", "run 1", "Algorithm", "MLEM", "OSEM", "Subsets"] {
         assert!(harness.query_all_by_label(words).next().is_some(), "{words} is not in the table");
@@ -265,7 +265,7 @@ fn a_run_again_with_other_settings_is_compared_at_once() {
     assert!(!has(&harness, "Projector • "));
     harness.get_by_label("Plot: correlation");
     harness.get_by_label("Plot: relative difference");
-    let found = harness.state().live().comparisons.values().next_back().copied().unwrap();
+    let found = harness.state().live().found.comparisons.values().next_back().copied().unwrap();
     assert!(found.correlation < 1.0 && found.relative_difference > 0.0, "{found:?}");
     harness.check_accessibility();
 }

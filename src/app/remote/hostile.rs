@@ -12,8 +12,8 @@ use serde::Serialize;
 use super::client::Client;
 use super::client::handle::Remote;
 use super::connection::rendezvous::Rendezvous;
-use super::images::codec::{num_in_slices, pack};
 use super::images::outgoing::PIECE;
+use super::images::slices::num_in_slices;
 use super::protocol::error::RemoteError;
 use super::protocol::framing::{decode, encode};
 use super::protocol::messages::*;
@@ -22,9 +22,10 @@ use super::server::{Input, ServeOptions, ServerSession};
 use crate::coded::Problem;
 use crate::data::{
     CountRates, Counts, EventList, EventNumbers, Extremes, ListMetadata, Michelogram, Notice, Roi, RoiShape, ScanTime, Study,
-    Unit,
+    Unit, Volume,
 };
 use crate::geometry::Grid;
+use crate::measure::nema::RecoveryPoint;
 use crate::operator::Accumulation;
 use crate::phantom::epri::{self, SweepOptions};
 use crate::plan::{
@@ -136,7 +137,8 @@ fn to_server() -> Vec<Vec<u8>> {
     let grid = Grid::centred([4, 4, 2], [1.0; 3]).unwrap();
     let line = Some(PeakLine { ends_mm: [[0.0; 3], [5.0; 3]], width_mm: 1.0 });
     let rules = vec![StopRule::Noise { nsr: 0.1 }, StopRule::Plateau { part: 0.5 }];
-    let image = SideRequest::CompareImage { id: ITERATE, grid, rois: Rois::from(&rois()) };
+    let volume = Arc::new(Volume::filled(grid, 1.0));
+    let image = StoredIterate { id: ITERATE, extremes: volume.extremes(), volume };
     let requests = [
         Request::Open(2, Box::new(StudyFiles::File("/x".into()))),
         Request::Close(2),
@@ -144,33 +146,31 @@ fn to_server() -> Vec<Vec<u8>> {
             3,
             Box::new(StudyFiles::Events(ListFiles { attenuation: Some("/mu".into()), ..ListFiles::of(Path::new("/x")) })),
         ),
-        Request::Start { run: 1, study: STUDY, settings: lines(), rois: Rois::from(&rois()), paused: false },
-        Request::Start { run: 1, study: 77, settings: lines(), rois: Rois::from(&rois()), paused: false },
+        Request::Start { run: 1, study: STUDY, settings: lines(), rois: rois(), paused: false },
+        Request::Start { run: 1, study: 77, settings: lines(), rois: rois(), paused: false },
         Request::Control(Control::Cancel),
         Request::Control(Control::StepOnce),
         Request::Control(Control::SetAccumulation(Accumulation::Atomic)),
-        Request::SetRois(Rois::from(&rois())),
-        Request::RenameRois(Rois::new(0, &rois().rois)),
+        Request::Control(Control::SetRois(rois())),
+        Request::Control(Control::RenameRois(rois())),
         Request::Control(Control::SetStopRules(rules)),
         Request::Control(Control::SetIterations(5)),
         Request::Control(Control::SetTuning(TUNING)),
-        Request::Control(Control::MeasureDeviation { post_filter_fwhm_mm: Some(5.0) }),
+        Request::Control(Control::ReadVolumes(VolumesOf::Deviation(Some(5.0)))),
     ];
-    let recovery =
-        RecoveryRequest { filters_mm: vec![0.0, 5.0], activity_ratio: Some(4.0), with_peak: true, rois: Rois::from(&rois()) };
-    let side_requests = [
-        SideRequest::Measure(1, Rois::from(&rois())),
-        SideRequest::CompareRun(Some(1), Rois::from(&rois())),
-        SideRequest::MeasurePeaks(1, line),
-        SideRequest::Retain(1),
-        SideRequest::Release(1),
-        SideRequest::Pin(1, 2, true),
-        SideRequest::SetHistoryBytes(1 << 20),
-        SideRequest::MeasureRecovery(1, Some(recovery)),
+    let recovery = RecoveryQuery { filters_mm: vec![0.0, 5.0], activity_ratio: Some(4.0), with_peak: true, rois: rois() };
+    let queries = [
+        Query::Regions(rois()),
+        Query::Similarity((Some(CompareWith::Run(1)), rois())),
+        Query::Similarity((Some(CompareWith::Image(image)), rois())),
+        Query::Peaks(line),
+        Query::Recovery(Some(recovery)),
     ];
-    let requests = requests.into_iter().chain(side_requests.map(Request::Side));
+    let changes =
+        [HistoryChange::Retain(1), HistoryChange::Release(1), HistoryChange::Pin(1, 2, true), HistoryChange::SetBudget(1 << 20)];
+    let requests = requests.into_iter().chain(queries.map(|query| Request::Control(Control::Measure(1, query))));
+    let requests = requests.chain(changes.map(|change| Request::Control(Control::ChangeHistory(change))));
     let mut all: Vec<Vec<u8>> = requests.map(|request| bytes(&ToServer::Request(1, request), &[])).collect();
-    all.push(bytes(&ToServer::Request(1, Request::Side(image)), &pack(&[1.0; 32])));
     let others = [
         ToServer::Hello { session: Some("0".repeat(32)), num_notifications: 1 },
         ToServer::ReceivedNotifications(0),
@@ -229,15 +229,37 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
         Notification::Opened(STUDY, Ok(Box::new(StudyMetadata::of(&scan, StudyFiles::File("/scan".into())).unwrap())))
     };
     let event = |kind| Notification::Event(Event { run: 1, kind });
+    let line = PeakLine { ends_mm: [[0.0; 3], [5.0; 3]], width_mm: 1.0 };
+    let comparison = Comparison {
+        iteration: 1,
+        subiteration: 1,
+        reference: Some([1, 1]),
+        is_fixed: false,
+        correlation: 1.0,
+        relative_difference: 0.0,
+        convergence: None,
+    };
+    let setting = RecoveryPoint { iteration: 1, filter_mm: 5.0, outcome: Err(Problem::new("nema", "text")) };
     let notifications = [
+        event(EventKind::Measured(Answer::Similarity((ReferenceId { run: 1, subiteration: None }, comparison)))),
+        event(EventKind::Measured(Answer::Peaks((line, PeaksPoint { iteration: 1, subiteration: 1, widths: Vec::new() })))),
+        event(EventKind::Measured(Answer::Recovery((1, Box::new(setting))))),
         event(EventKind::Iterate(Box::new(report))),
-        event(EventKind::Remeasured {
+        event(EventKind::Measured(Answer::Regions(RegionSums {
             branch: 1,
             points: vec![(1, 1, Vec::new())],
             deviations: Some((1, vec![None, Some(0.5)])),
-        }),
+        }))),
         event(EventKind::Notice(Notice::info("x"))),
-        event(EventKind::Deviation(DeviationUpdate { id: image.id, post_filter_fwhm_mm: Some(5.0), volume: None })),
+        event(EventKind::Volumes { id: image.id, of: VolumesOf::Deviation(Some(5.0)), num: 0 }),
+        event(EventKind::Oxygen(Box::new(OxygenUpdate {
+            num_images: 3,
+            iterations: vec![5; 3],
+            counts: Err("x".into()),
+            branch: 1,
+            all: None,
+            regions: vec![None],
+        }))),
         event(EventKind::Ended(EndReason::Completed)),
         event(EventKind::Failed(Problem::new("threads", "text"))),
         Notification::Started(1, Box::new(StartedRun::of(STUDY, info, 2))),
@@ -250,7 +272,10 @@ fn to_client(job: &Job) -> Vec<Vec<u8>> {
         notifications.into_iter().map(|notification| bytes(&ToClient::Notification(1, notification), &[])).collect();
     let piece = |of, num| bytes(&ToClient::Piece(PieceHead { image, of, first: 0, num }), &pack(&vec![2.0; num]));
     all.push(piece(PieceOf::Slices([1, 2, 3]), num_in_slices(grid).min(PIECE[0])));
-    all.extend([PieceOf::Newest, PieceOf::Stored, PieceOf::Deviation(Some(5.0))].map(|of| piece(of, 1000)));
+    all.extend(
+        [PieceOf::Newest, PieceOf::Stored, PieceOf::Volumes { of: VolumesOf::Deviation(Some(5.0)), index: 0, num: 2 }]
+            .map(|of| piece(of, 1000)),
+    );
     let others = [
         ToClient::Welcome { session: "0".repeat(32), host: "x".into(), num_requests: 0 },
         ToClient::ReceivedRequests(0),
@@ -308,9 +333,9 @@ fn server() -> (ServerSession, Receiver<Input>) {
 fn numbers_that_do_not_fit_are_refused() {
     let (mut server, _inputs) = server();
     server.open_for_tests(STUDY, Arc::new(study().map(Data::from)));
-    let mut handle = |request| server.handle_message(as_next(&server, ToServer::Request(0, request)), &[]);
+    let mut handle = |request| server.handle_message(as_next(&server, ToServer::Request(0, request)));
     let lines = || job(study()).settings;
-    let start = |run, study| Request::Start { run, study, settings: lines(), rois: Rois::from(&rois()), paused: false };
+    let start = |run, study| Request::Start { run, study, settings: lines(), rois: rois(), paused: false };
     // The window numbers runs, with gaps; a study that is not open is refused, and the connection remains.
     for (run, study) in [(1, STUDY), (5, STUDY), (6, 77), (8, STUDY)] {
         handle(start(run, study)).unwrap();
@@ -319,7 +344,7 @@ fn numbers_that_do_not_fit_are_refused() {
         assert!(handle(start(run, STUDY)).is_err(), "run {run} after run 8");
     }
     let planes = sweep_job().settings;
-    assert!(handle(Request::Start { run: 9, study: STUDY, settings: planes, rois: Rois::from(&rois()), paused: false }).is_err());
+    assert!(handle(Request::Start { run: 9, study: STUDY, settings: planes, rois: rois(), paused: false }).is_err());
     // The window numbers studies too.
     handle(Request::Open(4, Box::new(StudyFiles::File("/x".into())))).unwrap();
     for study in [0, STUDY, 4] {
@@ -336,8 +361,7 @@ fn no_message_stops_the_server() {
     server.open_for_tests(STUDY, Arc::new(study().map(Data::from)));
     let messages = to_server();
     for message in &messages[..1] {
-        let (message, payload) = decode(message).unwrap();
-        server.handle_message(message, payload).unwrap();
+        server.handle_message(decode(message).unwrap().0).unwrap();
     }
     let mut num = 0;
     let counted = handled(&messages, |bytes| {
@@ -346,9 +370,8 @@ fn no_message_stops_the_server() {
             server.send_news()?;
             inputs.try_iter().for_each(drop);
         }
-        let (message, payload) = decode(bytes)?;
         // Each request is handled as the next one.
-        server.handle_message(as_next(&server, message), payload)
+        server.handle_message(as_next(&server, decode(bytes)?.0))
     });
     assert!(counted.iter().all(|&num| num > cases() / 10), "{counted:?}");
 }

@@ -2,7 +2,7 @@
 //! window's session; the server runs the session with the solver.
 //!
 //! Each end first sends a line with the version of the protocol. Messages (`protocol/messages`) follow in both directions: the
-//! length, the message as `postcard` writes it, and its payload, the values of an image (`images/codec`).
+//! length, the message as `postcard` writes it, and its payload, the values of a piece of an image.
 //!
 //! Requests and notifications are numbered and stored until the other end has received them (`protocol/numbered`): after a lost
 //! connection both ends resend the rest. Images are not numbered: the newest wins. The displayed slices of an image go first,

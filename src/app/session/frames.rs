@@ -1,12 +1,14 @@
 //! Channels that carry images from the solver to the watcher. A new image replaces an unread one, and buffers return through a
 //! second channel, also from the history. The sender takes an unread image back only after it has sent the newer one. Besides
-//! the images in the history, three buffers suffice (displayed, unread, being filled), plus one for each image in flight.
+//! the images in the history, three buffers suffice (displayed, unread, being filled), plus one for each image in flight. Volumes
+//! besides the image have one place of each kind.
 
-use std::sync::Arc;
+use std::mem::discriminant;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
-use super::IterateUpdate;
+use super::{IterateUpdate, Volumes};
 use crate::data::{Unit, Volume};
 use crate::geometry::Grid;
 
@@ -18,12 +20,16 @@ struct Newest {
     unread: Receiver<IterateUpdate>,
 }
 
+/// Newest volumes of each kind that were not taken.
+type NewestVolumes = Arc<Mutex<Vec<Volumes>>>;
+
 /// Solver's end of the channels; clones share them.
 #[derive(Clone)]
 pub struct FrameSender {
     whole: Newest,
     /// Partial images: their slices have arrived from a server.
     slices: Newest,
+    volumes: NewestVolumes,
     give_back: Sender<Arc<Volume>>,
     returned: Receiver<Arc<Volume>>,
 }
@@ -32,6 +38,7 @@ pub struct FrameSender {
 pub struct FrameReceiver {
     /// Receivers of whole images and of slices, in the order in which they are taken.
     images: [Receiver<IterateUpdate>; 2],
+    volumes: NewestVolumes,
     returned: Sender<Arc<Volume>>,
 }
 
@@ -44,8 +51,9 @@ pub fn frame_channel() -> (FrameSender, FrameReceiver) {
     let (whole, slices) = (newest(), newest());
     let (give_back, returned) = unbounded();
     let images = [whole.unread.clone(), slices.unread.clone()];
-    let receiver = FrameReceiver { images, returned: give_back.clone() };
-    (FrameSender { whole, slices, give_back, returned }, receiver)
+    let volumes = NewestVolumes::default();
+    let receiver = FrameReceiver { images, volumes: Arc::clone(&volumes), returned: give_back.clone() };
+    (FrameSender { whole, slices, volumes, give_back, returned }, receiver)
 }
 
 impl FrameSender {
@@ -65,6 +73,13 @@ impl FrameSender {
     pub fn give_back(&self, volume: Arc<Volume>) {
         // The receiver is a field of this value: the channel is open.
         let _ = self.give_back.send(volume);
+    }
+
+    /// Sends volumes, which replace unread ones of the same kind.
+    pub fn send_volumes(&self, volumes: Volumes) {
+        let mut unread = self.volumes.lock().unwrap_or_else(PoisonError::into_inner);
+        unread.retain(|other| discriminant(&other.of) != discriminant(&volumes.of));
+        unread.push(volumes);
     }
 
     /// Sends an image and takes an unread one back.
@@ -88,6 +103,11 @@ impl FrameSender {
 }
 
 impl FrameReceiver {
+    /// Returns the newest volumes of each kind since the last call.
+    pub fn take_volumes(&self) -> Vec<Volumes> {
+        std::mem::take(&mut *self.volumes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Returns the newest whole image since the last call, else the newest slices.
     pub fn take(&self) -> Option<IterateUpdate> {
         self.images.iter().find_map(|images| {

@@ -5,12 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crossbeam_channel::{Receiver, unbounded};
 
 use super::frames::{FrameReceiver, frame_channel};
-use super::history::{History, HistoryChange};
+use super::history::{History, StoredIterate};
 use super::local::LocalSolver;
-use super::transport::{Message, Query, SolverChannels, Transport};
-use super::{
-    Command, CompareWith, Control, Event, IterateId, IterateUpdate, PeakLine, RecoveryQuery, RoiSet, RunId, StoredIterate, Trace,
-};
+use super::measurements::RoiSet;
+use super::transport::{Message, SolverChannels, Transport};
+use super::{Command, Control, Event, IterateId, IterateUpdate, RunId, Trace, Volumes};
 use crate::plan::{Cache, Job, Prepared, SetupError, prepare_with};
 use crate::task::Task;
 
@@ -105,8 +104,8 @@ impl Session {
         if let Command::Start { job, .. } = &command {
             *latest = Latest { run: latest.run + 1, task: Task::new(), is_one_step: job.is_one_step() };
         }
-        if let Command::SetRois(rois) = &command {
-            self.measure(latest.run, rois.clone());
+        if let Command::Control(Control::ChangeHistory(change)) = command {
+            self.history.apply(change);
         }
         self.solver.send(Message { command, run: latest.run, task: latest.task.clone() });
         latest.run
@@ -126,6 +125,11 @@ impl Session {
     /// Returns the newest image since the last call: a whole one, else one whose slices have arrived from a server.
     pub fn take_frame(&self) -> Option<IterateUpdate> {
         self.frames.take()
+    }
+
+    /// Returns the newest volumes of each kind ([`EventKind::Volumes`](super::EventKind::Volumes)) since the last call.
+    pub fn take_volumes(&self) -> Vec<Volumes> {
+        self.frames.take_volumes()
     }
 
     /// Returns the buffer of an image to the solver.
@@ -158,58 +162,6 @@ impl Session {
     /// Returns the bytes of all stored iterates and their limit.
     pub fn history_bytes(&self) -> [u64; 2] {
         self.history.bytes()
-    }
-
-    fn change_history(&self, change: HistoryChange) {
-        self.history.apply(change);
-        self.solver.change_history(change);
-    }
-
-    /// Sets the memory limit of the history, bytes.
-    pub fn set_history_bytes(&self, bytes: u64) {
-        self.change_history(HistoryChange::SetBudget(bytes));
-    }
-
-    /// Protects the iterate of a run after this number of steps from thinning, or no longer.
-    pub fn pin(&self, run: RunId, subiteration: usize, is_pinned: bool) {
-        self.change_history(HistoryChange::Pin(run, subiteration, is_pinned));
-    }
-
-    /// Stores the iterates of a run also after another run begins.
-    pub fn retain(&self, run: RunId) {
-        self.change_history(HistoryChange::Retain(run));
-    }
-
-    /// Discards the iterates of a run: at once, or for the latest run when another begins.
-    pub fn release(&self, run: RunId) {
-        self.change_history(HistoryChange::Release(run));
-    }
-
-    /// Measures these regions on the stored iterates of a run, in parallel with the solver, and reports them as
-    /// [`EventKind::Remeasured`](super::EventKind::Remeasured). [`Command::SetRois`] does the same and sets the regions of the
-    /// solver.
-    pub fn measure(&self, run: RunId, rois: RoiSet) {
-        self.solver.query(Query::Rois(run, rois));
-    }
-
-    /// Compares each stored iterate of the latest run, present and future, with those of a run or with one image, in parallel
-    /// with the solver, and reports [`EventKind::Compared`](super::EventKind::Compared). Images on different grids are not
-    /// compared, nor is a run with itself. A reference run must be retained ([`Session::retain`]). The regions are those of
-    /// [`Convergence`](crate::measure::Convergence).
-    pub fn compare_with(&self, reference: Option<CompareWith>, rois: RoiSet) {
-        self.solver.query(Query::Compare(reference, rois));
-    }
-
-    /// Measures the peaks along a line through each stored iterate of a run, present and future, in parallel with the solver,
-    /// and reports [`EventKind::Profiled`](super::EventKind::Profiled). `None` ends it.
-    pub fn measure_peaks(&self, run: RunId, line: Option<PeakLine>) {
-        self.solver.query(Query::Peaks(run, line));
-    }
-
-    /// Measures the recovery coefficients of each stored full iteration of a run, present and future, after several post-filters, in
-    /// parallel with the solver, and reports [`EventKind::Recovered`](super::EventKind::Recovered). `None` ends it.
-    pub fn measure_recovery(&self, run: RunId, query: Option<RecoveryQuery>) {
-        self.solver.query(Query::Recovery(run, query));
     }
 
     /// Returns the function that a feed calls when its acquisition has grown: the run continues.

@@ -4,10 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{RunId, StoredIterate};
-use crate::data::{IterateId, Volume};
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug)]
+use super::packed::{pack, unpack};
+use crate::data::{Extremes, IterateId, RunId, Unit, Volume};
+use crate::geometry::Grid;
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum HistoryChange {
     /// Stores the iterates of a run also after another run begins.
     Retain(RunId),
@@ -17,6 +20,41 @@ pub enum HistoryChange {
     Pin(RunId, usize, bool),
     /// Sets the memory limit, bytes.
     SetBudget(u64),
+}
+
+/// Stored iterate: after a full iteration, or after a block of projections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "SentIterate", into = "SentIterate")]
+pub struct StoredIterate {
+    pub id: IterateId,
+    pub volume: Arc<Volume>,
+    pub extremes: Extremes,
+}
+
+/// Iterate as it is sent.
+#[derive(Serialize, Deserialize)]
+struct SentIterate {
+    id: IterateId,
+    grid: Grid,
+    unit: Unit,
+    values: Vec<u8>,
+}
+
+impl From<StoredIterate> for SentIterate {
+    fn from(StoredIterate { id, volume, .. }: StoredIterate) -> Self {
+        Self { id, grid: volume.grid.clone(), unit: volume.unit, values: pack(volume.as_slice()) }
+    }
+}
+
+impl TryFrom<SentIterate> for StoredIterate {
+    type Error = String;
+
+    fn try_from(SentIterate { id, grid, unit, values: bytes }: SentIterate) -> Result<Self, String> {
+        let mut values = Vec::new();
+        unpack(&bytes, grid.num_voxels(), &mut values)?;
+        let volume = Volume::from_vec(grid, values, unit).ok_or("an image of another size")?;
+        Ok(Self { id, extremes: volume.extremes(), volume: Arc::new(volume) })
+    }
 }
 
 /// Stored iterates; clones share them.
@@ -175,6 +213,12 @@ impl History {
         let runs = self.runs();
         let images = &runs.histories.get(&run)?.images;
         images.iter().rfind(|(_, image)| is_wanted(image.id)).or(images.first()).map(|(_, image)| image.clone())
+    }
+
+    /// Returns the first stored iterate of a run for which `is_wanted` holds.
+    pub fn next(&self, run: RunId, mut is_wanted: impl FnMut(IterateId) -> bool) -> Option<StoredIterate> {
+        let runs = self.runs();
+        runs.histories.get(&run)?.images.iter().find(|(_, image)| is_wanted(image.id)).map(|(_, image)| image.clone())
     }
 
     /// Returns the stored iterates of a run, oldest first, including the newest.

@@ -5,11 +5,12 @@ use std::thread::{Builder, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
+use super::measurements::Query;
 use super::measurer::{self, Measurer};
 use super::publisher::Publisher;
 use super::solver::Solver;
-use super::transport::{Message, Query, SolverChannels, Transport, report_refused};
-use super::{Command, SessionOptions, Setup};
+use super::transport::{Message, SolverChannels, Transport, report_refused};
+use super::{Command, Control, SessionOptions, Setup};
 use crate::task::Task;
 
 /// Threads of a solver in this process, and the channels to them.
@@ -51,12 +52,19 @@ fn threads(
 
 impl Transport for LocalSolver {
     fn send(&self, message: Message) {
-        // After a refused thread nothing receives it.
-        let _ = self.messages.send(message);
-    }
-
-    fn query(&self, query: Query) {
-        let _ = self.queries.send(measurer::Input::Query(query));
+        // After a refused thread nothing receives a message.
+        match message.command {
+            Command::Control(Control::Measure(run, query)) => _ = self.queries.send(measurer::Input::Measure(run, query)),
+            // The handle has applied it: the history is shared.
+            Command::Control(Control::ChangeHistory(_)) => {}
+            command => {
+                // The stored iterates are measured at once.
+                if let Command::Control(Control::SetRois(rois)) = &command {
+                    let _ = self.queries.send(measurer::Input::Measure(message.run, Query::Regions(rois.clone())));
+                }
+                let _ = self.messages.send(Message { command, ..message });
+            }
+        }
     }
 
     fn on_arrival(&self) -> Box<dyn Fn() + Send> {

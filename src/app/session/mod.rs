@@ -13,12 +13,13 @@ mod measurements;
 mod measurer;
 mod outgoing;
 mod oximetry;
+mod packed;
 mod producer;
 mod protocol;
 mod publisher;
-mod recovery;
 mod run;
 mod run_record;
+mod run_table;
 mod solver;
 mod stop_rule;
 mod threads;
@@ -29,17 +30,18 @@ pub use crate::data::{IterateId, RunId};
 pub use feed::Feed;
 pub use frames::{FrameReceiver, FrameSender, frame_channel};
 pub use handle::{Session, SessionOptions, Setup};
-pub use history::{History, HistoryChange};
-pub use measurements::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_numbers};
-pub use oximetry::{OxygenImages, OxygenRedraw, OxygenUpdate};
-pub use producer::{MatrixFile, Outcome, Producer, Source, TubeSource};
-pub use protocol::{
-    Command, CompareWith, Comparison, Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate,
-    PeakLine, PeaksPoint, ReferenceId, RoiSet, StoredIterate,
+pub use history::{History, HistoryChange, StoredIterate};
+pub use measurements::{
+    Answer, CompareWith, Comparison, Found, LATEST_RUN, MeasurementKey, PeakLine, PeaksFound, PeaksPoint, Query, RecoveryFound,
+    RecoveryQuery, ReferenceId, RegionSums, RoiSet, limit,
 };
-pub use recovery::RecoveryQuery;
+pub use oximetry::{OxygenImages, OxygenRedraw, OxygenUpdate};
+pub use packed::{pack, plain, unpack};
+pub use producer::{MatrixFile, Outcome, Producer, Source, TubeSource};
+pub use protocol::{Command, Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, Volumes, VolumesOf};
 pub use run_record::RunRecord;
+pub use run_table::{RoiNumbers, RunTable, StepFigures, background_nsr, roi_numbers};
 pub use stop_rule::StopRule;
 pub use threads::{num_cores, start_workers, thread_pool};
 pub use trace::Trace;
-pub use transport::{Message, Query, SolverChannels, Transport, report_refused};
+pub use transport::{Message, SolverChannels, Transport, report_refused};

@@ -3,45 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::history::HistoryChange;
+use super::measurements::{Answer, FILTERS_MM, Query, RoiSet};
 use super::{OxygenRedraw, OxygenUpdate, StopRule};
 use crate::algebra::DeviceImage;
 use crate::coded::Problem;
-use crate::data::{Extremes, IterateId, MaskedRois, Notice, RoiSums, RunId, Volume};
-use crate::geometry::Point;
-use crate::measure::nema::RecoveryPoint;
-use crate::measure::{Convergence, NoPeakWidth, PeakWidth};
+use crate::data::{Extremes, IterateId, Notice, RoiSums, RunId, Volume};
 use crate::operator::Accumulation;
 use crate::plan::{Job, StartInfo};
 use crate::recon::{AscentReport, AscentTuning, Explained, Optimality, RaceReport, StageTimes};
-
-/// ROIs to measure on every iterate. `branch` grows with each edit, so that a curve shows the changes of its ROI.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RoiSet {
-    /// Number of the edit.
-    pub branch: u64,
-    /// Regions. Watcher, solver and measurer share their masks.
-    pub rois: MaskedRois,
-}
-
-/// Line through images along which peaks are measured.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct PeakLine {
-    /// Start and end, mm.
-    pub ends_mm: [Point; 2],
-    /// Side of the averaging square around the line, mm; 0 = the line alone.
-    pub width_mm: f64,
-}
-
-/// Peaks of an image along a line.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct PeaksPoint {
-    /// Number of completed full iterations.
-    pub iteration: usize,
-    /// Total number of steps; for a sweep number of projections in the image.
-    pub subiteration: usize,
-    /// Width of each peak, the highest first, or the reason why it has none ([`crate::measure::widths_along`]).
-    pub widths: Vec<Result<PeakWidth, NoPeakWidth>>,
-}
 
 /// Command of the watcher to the solver.
 #[derive(Clone, Debug)]
@@ -56,17 +26,13 @@ pub enum Command {
         paused: bool,
     },
     Control(Control),
-    /// Measures these regions from now on. The measurer measures the stored iterates again, the solver the current one.
-    SetRois(RoiSet),
-    /// Replaces names, roles and true ratios of ROIs that have not moved.
-    RenameRois(MaskedRois),
     /// Reports that the acquisition has grown or is complete.
     DataArrived,
     /// Ends the thread.
     Quit,
 }
 
-/// Control of a run, which is also sent to a server.
+/// Control of a run, its measurements and its history, which is also sent to a server.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Control {
     /// Pauses after the current step.
@@ -86,13 +52,42 @@ pub enum Control {
     SetIterations(usize),
     /// Sets penalty and step size of an algorithm that climbs, from the next step on.
     SetTuning(AscentTuning),
-    /// Measures the standard deviation of each voxel between the replicates of the current image, as [`EventKind::Deviation`].
-    MeasureDeviation {
-        /// Full width at half maximum of the Gaussian that filters each replicate first, mm; `None` = none.
-        post_filter_fwhm_mm: Option<f64>,
-    },
-    /// Reads the images of all radicals of the current iterate, or of all samples of its spectra, as [`EventKind::CoupledImages`].
-    ReadCoupledImages,
+    /// Reads volumes of the current image, which [`EventKind::Volumes`] reports.
+    ReadVolumes(VolumesOf),
+    /// Measures these regions from now on. The measurer measures the stored iterates again, the solver the current one.
+    SetRois(RoiSet),
+    /// Replaces names, roles and true ratios of ROIs that have not moved.
+    RenameRois(RoiSet),
+    /// Measures the stored iterates of a run, present and future, in parallel with the solver, as [`EventKind::Measured`]. A query replaces
+    /// the one before of the same kind.
+    Measure(RunId, Query),
+    ChangeHistory(HistoryChange),
+}
+
+impl Control {
+    /// Returns the regions of the message.
+    pub fn regions(&mut self) -> Option<&mut RoiSet> {
+        match self {
+            Control::SetRois(rois) | Control::RenameRois(rois) => Some(rois),
+            Control::Measure(_, query) => query.regions(),
+            _ => None,
+        }
+    }
+
+    /// Returns false for values that no window sends.
+    pub fn is_valid(&self) -> bool {
+        match self {
+            Control::ReadVolumes(VolumesOf::Deviation(Some(mm))) => FILTERS_MM.contains(mm),
+            Control::Measure(_, query) => query.is_valid(),
+            _ => true,
+        }
+    }
+}
+
+impl From<HistoryChange> for Command {
+    fn from(change: HistoryChange) -> Self {
+        Control::ChangeHistory(change).into()
+    }
 }
 
 impl From<Control> for Command {
@@ -113,28 +108,8 @@ pub struct Event {
 pub enum EventKind {
     /// Measured step.
     Iterate(Box<IterateReport>),
-    /// Iterates measured again after an edit of the ROIs, in one or more parts: first the stored ones, then the current one and
-    /// those stored meanwhile.
-    Remeasured {
-        /// Number of the edit.
-        branch: u64,
-        /// (iteration, subiteration, sums in the order of the ROI set), oldest first.
-        points: Vec<(usize, usize, Vec<RoiSums>)>,
-        /// Number of steps of the current iterate, and the standard deviations of the means between its replicates.
-        deviations: Option<(usize, Vec<Option<f64>>)>,
-    },
-    /// Stored iterates of the run, compared with the reference.
-    Compared {
-        reference: ReferenceId,
-        /// Comparisons in the order of the images; one of the same image replaces the one before.
-        points: Vec<Comparison>,
-    },
-    /// Widths of the peaks along a line through stored iterates of the run.
-    Profiled {
-        line: PeakLine,
-        /// Points of images that were not measured along this line before, in their order.
-        points: Vec<PeaksPoint>,
-    },
+    /// Results of a measurement of iterates.
+    Measured(Answer),
     Paused,
     Resumed,
     /// Part of the data that the last image of a run explains, if the run ends inside an iteration.
@@ -157,38 +132,20 @@ pub enum EventKind {
     Ended(EndReason),
     /// The run has failed; the text has the reason and the remedy. The last good image remains.
     Failed(Problem),
-    /// Recovery coefficients of stored iterates of the run after a post-filter.
-    Recovered {
-        /// Number of the query.
-        query: u64,
-        /// Settings that were not measured before.
-        points: Vec<RecoveryPoint>,
+    /// Volumes of an iterate were read: this number of them ([`Session::take_volumes`](super::Session::take_volumes)), from a server soon
+    /// after this event.
+    Volumes {
+        id: IterateId,
+        of: VolumesOf,
+        num: usize,
     },
-    /// Standard deviation of each voxel between the replicates of an image.
-    Deviation(DeviationUpdate),
     /// Standard deviations of the figures of the maps of oxygen, after each draw of the noise and after an edit of the ROIs.
     OxygenRedraw(Box<OxygenRedraw>),
-    /// The run was set up. (These variants are last: they are not serialised, and must not change the numbers of the others.)
+    /// Figures of the maps of oxygen of the images so far, after an image and after an edit of the ROIs. (The maps are volumes.)
+    Oxygen(Box<OxygenUpdate>),
+    /// The run was set up. (This variant is last: it is not serialised, and must not change the numbers of the others.)
     #[serde(skip)]
     Started(Box<StartInfo>),
-    /// The images of all radicals of an iterate, or of all samples of its spectra, which stay on this host.
-    #[serde(skip)]
-    CoupledImages(Vec<Volume>),
-    /// Maps of oxygen of the images so far, after an image and after an edit of the ROIs. (A server sends them in another message.)
-    #[serde(skip)]
-    Oxygen(Box<OxygenUpdate>),
-}
-
-/// Standard deviation of each voxel between the replicates of an image.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct DeviationUpdate {
-    pub id: IterateId,
-    /// Width of the filter of the replicates, mm.
-    pub post_filter_fwhm_mm: Option<f64>,
-    /// Standard deviations in the unit of the image; `None` if the image has no replicates. (Not serialised: a server sends them as
-    /// an image.)
-    #[serde(skip)]
-    pub volume: Option<Arc<Volume>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -237,60 +194,23 @@ pub struct IterateReport {
     pub roi_deviations: Vec<Option<f64>>,
 }
 
-/// Reference of a comparison.
+/// Volumes of an iterate besides its image. They travel as images do: newer ones of the same kind replace those that were not taken.
 #[derive(Clone, Debug)]
-pub enum CompareWith {
-    /// Image of the same number of this run; beyond its last image that one.
-    Run(RunId),
-    /// One image for all.
-    Image(StoredIterate),
+pub struct Volumes {
+    pub id: IterateId,
+    pub of: VolumesOf,
+    pub volumes: Vec<Arc<Volume>>,
 }
 
-impl CompareWith {
-    pub fn id(&self) -> ReferenceId {
-        match self {
-            CompareWith::Run(run) => ReferenceId { run: *run, subiteration: None },
-            CompareWith::Image(image) => ReferenceId { run: image.id.run, subiteration: Some(image.id.subiteration) },
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct ReferenceId {
-    pub run: RunId,
-    /// Number of steps of the image, if it is one image.
-    pub subiteration: Option<usize>,
-}
-
-/// Similarity of two images on the same grid.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Comparison {
-    /// Number of completed full iterations.
-    pub iteration: usize,
-    /// Total number of steps; for a sweep number of projections in the image.
-    pub subiteration: usize,
-    /// Full iterations and steps of the reference image; `None` for an image of a file.
-    pub reference: Option<[usize; 2]>,
-    /// True if all images of the run are compared with that image.
-    pub is_fixed: bool,
-    /// Correlation coefficient ([`crate::measure::correlation`]).
-    pub correlation: f64,
-    /// ‖image − reference‖ / ‖reference‖ ([`crate::measure::relative_difference`]).
-    pub relative_difference: f64,
-    /// Distance from the reference as a converged image; `None` without a background region.
-    pub convergence: Option<Convergence>,
-}
-
-impl Comparison {
-    /// Returns true if both images have the same number of iterations, for a sweep of projections.
-    pub fn is_of_same_number(&self) -> bool {
-        self.reference.is_none_or(|reference| number(reference) == number([self.iteration, self.subiteration]))
-    }
-}
-
-/// Returns the number of an image: iterations, and before the first complete one (as in an incomplete sweep) steps.
-pub(super) fn number([iteration, subiteration]: [usize; 2]) -> [usize; 2] {
-    [iteration, if iteration == 0 { subiteration } else { 0 }]
+pub enum VolumesOf {
+    /// Standard deviation of each voxel between the replicates, after a Gaussian filter of this FWHM, mm; none without replicates.
+    Deviation(Option<f64>),
+    /// Images of all radicals, or of all samples of the spectra; they stay on the host of the run.
+    Coupled,
+    /// Maps of oxygen after each image: relaxation rate, pressure, and its standard deviation if there are residuals; voxels without a
+    /// rate are NaN.
+    Oxygen,
 }
 
 /// Image on its way to the screen.
@@ -305,12 +225,4 @@ pub struct IterateUpdate {
     /// Voxel (x, y, z) whose slices have arrived from a server; the other values are of an earlier iterate, or 0. `None` = whole
     /// image.
     pub slices: Option<[usize; 3]>,
-}
-
-/// Stored iterate: after a full iteration, or after a block of projections.
-#[derive(Clone, Debug)]
-pub struct StoredIterate {
-    pub id: IterateId,
-    pub volume: Arc<Volume>,
-    pub extremes: Extremes,
 }

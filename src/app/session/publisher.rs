@@ -13,7 +13,7 @@ use super::measurer;
 use super::outgoing::{EventSender, Image, Outgoing, Parcel, Slot};
 use super::run::panic_sentence;
 use super::transport::SolverChannels;
-use super::{Event, EventKind, IterateId, IterateUpdate, RunId, StoredIterate};
+use super::{Event, EventKind, IterateId, IterateUpdate, RunId, StoredIterate, Volumes};
 use crate::coded::Problem;
 use crate::data::{Notice, Unit, Volume};
 use crate::geometry::Grid;
@@ -70,6 +70,13 @@ impl Publisher {
     /// Returns a volume to fill.
     pub fn buffer(&self, grid: &Grid, unit: Unit) -> Volume {
         self.frames.buffer(grid, unit)
+    }
+
+    /// Publishes volumes, then the event that reports them.
+    pub fn send_volumes(&self, volumes: Volumes) {
+        let (id, of, num) = (volumes.id, volumes.of, volumes.volumes.len());
+        self.frames.send_volumes(volumes);
+        self.send(Outgoing::Event(Event { run: id.run, kind: EventKind::Volumes { id, of, num } }));
     }
 
     /// Waits until all messages sent before were handled.

@@ -12,7 +12,7 @@ use super::stop_rule::StopWatch;
 use super::{EndReason, OxygenImages, OxygenUpdate, RoiSet, RunId, Setup};
 use crate::algebra::PendingVolume;
 use crate::coded::Problem;
-use crate::data::{Notice, RoiMask, RoiSums, Volume};
+use crate::data::{IterateId, Notice, RoiMask, RoiSums, Volume};
 use crate::geometry::Grid;
 use crate::measure::oximetry::{OximetryError, OxygenMaps};
 use crate::measure::{DeviationImage, deviations_of_means};
@@ -98,8 +98,9 @@ pub(super) struct Run {
     /// True if the last step had a race.
     pub has_race: bool,
     pub rois: RoiSet,
-    /// Maps of oxygen of the images so far.
+    /// Figures of the maps of oxygen of the images so far.
     pub oxygen: Option<OxygenUpdate>,
+    pub oxygen_images: Option<OxygenImages>,
     pub stop_watch: StopWatch,
     algorithm: Box<dyn Algorithm>,
     pool: Arc<ThreadPool>,
@@ -151,6 +152,7 @@ impl Run {
             has_race: false,
             rois: RoiSet::default(),
             oxygen: None,
+            oxygen_images: None,
             stop_watch: StopWatch::default(),
             algorithm,
             pool,
@@ -165,6 +167,11 @@ impl Run {
         // A list that is complete by now reports no further events.
         run.end_with_list();
         Ok((run, info, notices))
+    }
+
+    /// Returns the numbers of the current image.
+    pub fn iterate(&self) -> IterateId {
+        IterateId { run: self.id, iteration: self.iteration, subiteration: self.subiteration }
     }
 
     pub fn is_running(&self) -> bool {
@@ -314,10 +321,13 @@ impl Run {
         });
         let maps = match maps {
             Err(OximetryError::Stopped(_)) => return Err(Failure::Stopped),
-            maps => maps.map(OxygenImages::from).map_err(reason_of_none),
+            maps => maps.map_err(reason_of_none),
         };
-        let masks = self.rois.rois.masks(&self.grid);
-        self.oxygen = Some(OxygenUpdate::new((self.subiteration, iterations), maps, self.rois.branch, &masks));
+        let counts = maps.as_ref().map(|maps| maps.counts).map_err(String::clone);
+        self.oxygen_images = maps.ok().map(OxygenImages::from);
+        let images = self.oxygen_images.as_ref();
+        let update = OxygenUpdate::new((self.subiteration, iterations), counts, images);
+        self.oxygen = Some(update.measured(images, self.rois.branch, &self.rois.rois.masks(&self.grid)));
         Ok((redraw, doubt.map(Notice::warning)))
     }
 
@@ -356,7 +366,8 @@ impl Run {
     pub fn set_rois(&mut self, rois: RoiSet) -> Result<(), Failure> {
         let masks = rois.rois.masks(&self.grid);
         self.guarded(|algorithm, _| algorithm.set_rois(&masks))?;
-        self.oxygen = self.oxygen.take().map(|oxygen| oxygen.measured(rois.branch, &masks));
+        let images = self.oxygen_images.as_ref();
+        self.oxygen = self.oxygen.take().map(|oxygen| oxygen.measured(images, rois.branch, &masks));
         self.rois = rois;
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use crossbeam_channel::Receiver;
 
 use super::history::History;
+use super::measurements::{Answer, RegionSums, RoiSet};
 use super::outgoing::{Image, Outgoing, Parcel};
 use super::oximetry::Redrawer;
 use super::publisher::Publisher;
@@ -15,10 +16,10 @@ use super::run::{Failure, Run, State};
 use super::threads::Threads;
 use super::transport::Message;
 use super::{
-    Command, Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, RoiSet, RunId, SessionOptions, Setup, StopRule,
+    Command, Control, EndReason, Event, EventKind, IterateReport, RunId, SessionOptions, Setup, StopRule, Volumes, VolumesOf,
 };
 use crate::coded::Problem;
-use crate::data::{IterateId, MaskedRois, Notice};
+use crate::data::{MaskedRois, Notice};
 use crate::operator::Accumulation;
 use crate::plan::{IterationScheme, Job};
 use crate::recon::{AscentTuning, Explained, Optimality, Stage, StepReport};
@@ -74,16 +75,15 @@ impl Solver {
     }
 
     fn handle_message(&mut self, message: Message) {
+        let is_edit = |command: &Command| matches!(command, Command::Control(Control::SetRois(_)));
         match message.command {
             Command::Start { job, rois, paused } => {
                 self.end(EndReason::Cancelled);
                 self.begin(message.run, message.task, &job, rois, paused);
             }
-            Command::Control(control) => self.control(control),
             // Edits of a dragged ROI arrive faster than they can be measured: only the last of a series counts.
-            Command::SetRois(_) if self.waiting.front().is_some_and(|m| matches!(m.command, Command::SetRois(_))) => {}
-            Command::SetRois(rois) => self.set_rois(rois),
-            Command::RenameRois(rois) => self.rename_rois(rois),
+            command if is_edit(&command) && self.waiting.front().is_some_and(|next| is_edit(&next.command)) => {}
+            Command::Control(control) => self.control(control),
             Command::DataArrived => self.receive_data(),
             Command::Quit => {}
         }
@@ -103,8 +103,11 @@ impl Solver {
             Control::SetStopRules(rules) => self.set_stop_rules(rules),
             Control::SetIterations(target) => self.set_iterations(target),
             Control::SetTuning(tuning) => self.set_tuning(tuning),
-            Control::ReadCoupledImages => self.read_coupled_images(),
-            Control::MeasureDeviation { post_filter_fwhm_mm } => self.measure_deviation(post_filter_fwhm_mm),
+            Control::ReadVolumes(of) => self.read_volumes(of),
+            Control::SetRois(rois) => self.set_rois(rois),
+            Control::RenameRois(rois) => self.rename_rois(rois.rois),
+            // They are not for the solver.
+            Control::Measure(..) | Control::ChangeHistory(_) => {}
         }
     }
 
@@ -251,6 +254,9 @@ impl Solver {
         let start = Instant::now();
         let (redraw, doubt) = run.fit_oxygen()?;
         run.elapsed += start.elapsed();
+        if let Some(images) = &run.oxygen_images {
+            self.publisher.send_volumes(Volumes { id: run.iterate(), of: VolumesOf::Oxygen, volumes: images.volumes() });
+        }
         self.report_oxygen();
         if let Some(doubt) = doubt {
             self.send(EventKind::Notice(doubt));
@@ -261,7 +267,7 @@ impl Solver {
         Ok(())
     }
 
-    /// Reports the maps of oxygen, if there are some, with the figures of the ROIs.
+    /// Reports the figures of the maps of oxygen, if there are some.
     fn report_oxygen(&self) {
         if let Some(oxygen) = self.run.as_ref().and_then(|run| run.oxygen.clone()) {
             self.send(EventKind::Oxygen(Box::new(oxygen)));
@@ -300,8 +306,7 @@ impl Solver {
             run.stored = run.subiteration;
         }
         run.published = Some(run.subiteration);
-        let id = IterateId { run: run.id, iteration: run.iteration, subiteration: run.subiteration };
-        let parcel = Parcel { id, is_stored, image, slot };
+        let parcel = Parcel { id: run.iterate(), is_stored, image, slot };
         self.publisher.send(Outgoing::Volume(Box::new(parcel)));
         Ok(())
     }
@@ -457,20 +462,18 @@ impl Solver {
         }
     }
 
-    fn read_coupled_images(&mut self) {
+    fn read_volumes(&mut self, of: VolumesOf) {
         let Some(run) = &mut self.run else { return };
-        match run.coupled_images() {
-            Ok(volumes) => self.send(EventKind::CoupledImages(volumes)),
-            Err(failure) => self.end_failed(failure),
-        }
-    }
-
-    fn measure_deviation(&mut self, post_filter_fwhm_mm: Option<f64>) {
-        let Some(run) = &mut self.run else { return };
-        let id = IterateId { run: run.id, iteration: run.iteration, subiteration: run.subiteration };
-        match run.deviation_image(post_filter_fwhm_mm) {
-            Ok(volume) => {
-                self.send(EventKind::Deviation(DeviationUpdate { id, post_filter_fwhm_mm, volume: volume.map(Arc::new) }));
+        let id = run.iterate();
+        let read = match of {
+            VolumesOf::Deviation(post_filter_fwhm_mm) => run.deviation_image(post_filter_fwhm_mm).map(Vec::from_iter),
+            VolumesOf::Coupled => run.coupled_images(),
+            // They are sent after each image.
+            VolumesOf::Oxygen => return,
+        };
+        match read {
+            Ok(volumes) => {
+                self.publisher.send_volumes(Volumes { id, of, volumes: volumes.into_iter().map(Arc::new).collect() });
             }
             Err(failure) => self.end_failed(failure),
         }
@@ -487,7 +490,8 @@ impl Solver {
             Ok((point, deviations)) => {
                 let deviations = Some((subiteration, deviations)).filter(|(step, found)| *step > 0 && !found.is_empty());
                 if point.is_some() || deviations.is_some() {
-                    self.send(EventKind::Remeasured { branch, points: point.into_iter().collect(), deviations });
+                    let points = point.into_iter().collect();
+                    self.send(EventKind::Measured(Answer::Regions(RegionSums { branch, points, deviations })));
                 }
                 self.publisher.send(Outgoing::CatchUp);
                 self.report_oxygen();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::IterateReport;
-use super::measurements::{background_noise, roi_numbers};
+use super::run_table::{background_noise, roi_numbers};
 use crate::data::Roi;
 
 /// Stopping rule. All parts are fractions.

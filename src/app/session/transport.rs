@@ -5,9 +5,9 @@ use std::io;
 use crossbeam_channel::Sender;
 
 use super::frames::FrameSender;
-use super::history::{History, HistoryChange};
+use super::history::{History, StoredIterate};
 use super::trace::Trace;
-use super::{Command, CompareWith, Event, EventKind, PeakLine, RecoveryQuery, RoiSet, RunId, StoredIterate};
+use super::{Command, Event, EventKind, RunId};
 use crate::coded::Problem;
 use crate::task::Task;
 
@@ -19,33 +19,15 @@ pub struct Message {
     pub task: Task,
 }
 
-/// Measurement of stored iterates, which runs in parallel with the solver.
-pub enum Query {
-    /// Sums of these regions on the iterates of a run.
-    Rois(RunId, RoiSet),
-    /// Comparison of the iterates of the latest run with a reference, also over these regions; `None` ends it.
-    Compare(Option<CompareWith>, RoiSet),
-    /// Widths of peaks along a line through the iterates of a run; `None` ends it.
-    Peaks(RunId, Option<PeakLine>),
-    /// Recovery coefficients of the iterates of a run after several post-filters; `None` ends it.
-    Recovery(RunId, Option<RecoveryQuery>),
-}
-
 /// Connection of a session's handle to its solver. Dropping it waits for the solver's end, which [`Command::Quit`] requests.
 pub trait Transport: Send + Sync {
     /// Sends a command; never waits.
     fn send(&self, message: Message);
 
-    /// Sends a query; never waits.
-    fn query(&self, query: Query);
-
     /// Returns a function that reports new data of a growing acquisition to the solver.
     fn on_arrival(&self) -> Box<dyn Fn() + Send> {
         Box::new(|| {})
     }
-
-    /// Applies a change of the history also on the server.
-    fn change_history(&self, _change: HistoryChange) {}
 
     /// Returns full iterations and steps of each iterate that the server stores, oldest first.
     fn stored(&self, _run: RunId) -> Vec<[usize; 2]> {

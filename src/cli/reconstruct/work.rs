@@ -22,7 +22,7 @@ use crate::io::nifti::{self, FourthAxis};
 use crate::plan::{AUTO, Acquisition, ImageKind, IterationScheme, Job, OPTIMALITY, Provenance, StartInfo, tv_settings};
 use crate::recon::{Explained, Optimality, TvSettings, gaussian_filter};
 use crate::session::{
-    Control, DeviationUpdate, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session,
+    Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, RunId, RunRecord, RunTable, Session, Volumes, VolumesOf,
 };
 
 /// A running reconstruction.
@@ -161,12 +161,8 @@ impl<'a> Work<'a> {
             EventKind::Notice(notice) => notices::print(&[notice]),
             EventKind::Ended(reason) => return self.ended(session, reason),
             EventKind::Failed(problem) => return self.failed(session, problem.into()).map(Some),
-            EventKind::Deviation(update) => return self.measured(session, update),
-            EventKind::CoupledImages(volumes) => return self.write_coupled(session, &volumes),
-            EventKind::Remeasured { .. }
-            | EventKind::Compared { .. }
-            | EventKind::Profiled { .. }
-            | EventKind::Recovered { .. }
+            EventKind::Volumes { .. } => return self.take_volumes(session),
+            EventKind::Measured(_)
             | EventKind::Oxygen(_)
             | EventKind::OxygenRedraw(_)
             | EventKind::Paused
@@ -272,12 +268,12 @@ impl<'a> Work<'a> {
             return Ok(None);
         }
         if self.options.num_replicates().is_some() {
-            session.send(Control::MeasureDeviation { post_filter_fwhm_mm: self.options.post_filter_mm });
+            session.send(Control::ReadVolumes(VolumesOf::Deviation(self.options.post_filter_mm)));
             self.last_image = Some((frame, complete));
             return Ok(None);
         }
         if self.radicals.len() > 1 || self.spectra.is_some() {
-            session.send(Control::ReadCoupledImages);
+            session.send(Control::ReadVolumes(VolumesOf::Coupled));
             self.last_image = Some((frame, complete));
             return Ok(None);
         }
@@ -295,8 +291,12 @@ impl<'a> Work<'a> {
     }
 
     /// Writes the outputs of a run of coupled images: an image of each radical; or the amplitudes, and the spectra as one file.
-    fn write_coupled(&mut self, session: &Session, volumes: &[Volume]) -> CliResult<Option<Done>> {
-        let Some((frame, complete)) = self.last_image.take() else { return Ok(None) };
+    fn write_coupled(
+        &mut self,
+        session: &Session,
+        (frame, complete): (IterateUpdate, bool),
+        volumes: &[Volume],
+    ) -> CliResult<Option<Done>> {
         self.progress.end();
         if let Some(axis) = self.spectra {
             self.write_last(&frame, &self.options.output)?;
@@ -332,10 +332,19 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Writes the outputs of a run with replicates.
-    fn measured(&mut self, session: &Session, update: DeviationUpdate) -> CliResult<Option<Done>> {
+    /// Writes the outputs of a run with volumes besides its image.
+    fn take_volumes(&mut self, session: &Session) -> CliResult<Option<Done>> {
+        let Some(Volumes { of, volumes, .. }) = session.take_volumes().pop() else { return Ok(None) };
         let Some((frame, complete)) = self.last_image.take() else { return Ok(None) };
-        self.finish(session, frame, complete, update.volume.as_deref())
+        match of {
+            VolumesOf::Deviation(_) | VolumesOf::Oxygen => {
+                self.finish(session, frame, complete, volumes.first().map(|volume| &**volume))
+            }
+            VolumesOf::Coupled => {
+                let volumes: Vec<Volume> = volumes.into_iter().map(Arc::unwrap_or_clone).collect();
+                self.write_coupled(session, (frame, complete), &volumes)
+            }
+        }
     }
 
     /// Writes the outputs of the end: the image, and its standard deviations.

@@ -1,11 +1,11 @@
 //! Standard deviations of voxels on a server: the image of the replicates arrives, also after a lost connection.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tomoscope::data::{Counts, Study};
 use tomoscope::plan::{Job, ReplicateSettings};
-use tomoscope::session::{Command, Control, DeviationUpdate, EventKind, RoiSet, Session, SessionOptions};
+use tomoscope::session::{Command, Control, EventKind, RoiSet, Session, SessionOptions, Volumes, VolumesOf};
 
 use super::super::runs::cylinder_study;
 use super::super::script::PATIENCE;
@@ -25,24 +25,36 @@ fn run(session: &Session, job: Job) {
 }
 
 fn request(session: &Session, post_filter_fwhm_mm: Option<f64>) {
-    session.send(Control::MeasureDeviation { post_filter_fwhm_mm });
+    session.send(Control::ReadVolumes(VolumesOf::Deviation(post_filter_fwhm_mm)));
 }
 
-/// Waits for the next standard deviations.
-fn received(session: &Session) -> DeviationUpdate {
+/// Waits for the number of the next standard deviations.
+fn announced(session: &Session) -> usize {
     let begun = Instant::now();
     loop {
         let event = session.events().recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).unwrap();
-        if let EventKind::Deviation(update) = event.kind {
-            assert_eq!(event.run, update.id.run);
-            return update;
+        if let EventKind::Volumes { id, of: VolumesOf::Deviation(_), num } = event.kind {
+            assert_eq!(event.run, id.run);
+            return num;
         }
     }
 }
 
-fn assert_same(remote: &DeviationUpdate, local: &DeviationUpdate) {
-    assert_eq!((remote.id, remote.post_filter_fwhm_mm), (local.id, local.post_filter_fwhm_mm));
-    assert_eq!(remote.volume, local.volume);
+/// Waits for the next standard deviations.
+fn received(session: &Session) -> Volumes {
+    assert_eq!(announced(session), 1);
+    let begun = Instant::now();
+    loop {
+        if let Some(volumes) = session.take_volumes().pop() {
+            return volumes;
+        }
+        assert!(begun.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn assert_same(remote: &Volumes, local: &Volumes) {
+    assert_eq!((remote.id, remote.of, &remote.volumes), (local.id, local.of, &local.volumes));
 }
 
 #[test]
@@ -53,7 +65,7 @@ fn standard_deviations_of_a_server_are_those_of_this_host_bit_by_bit() {
     let opened = server.open();
     run(&local, job(&study, Some(4)));
     run(&server.session, job(&opened, Some(4)));
-    let sd: Vec<DeviationUpdate> = [None, Some(6.0)]
+    let sd: Vec<Volumes> = [None, Some(6.0)]
         .map(|filter_mm| {
             request(&local, filter_mm);
             request(&server.session, filter_mm);
@@ -63,12 +75,12 @@ fn standard_deviations_of_a_server_are_those_of_this_host_bit_by_bit() {
         })
         .into();
     // A filter makes the replicates alike.
-    let [plain, filtered] = [0, 1].map(|k| sd[k].volume.as_ref().unwrap().extremes().high);
+    let [plain, filtered] = [0, 1].map(|k| sd[k].volumes[0].extremes().high);
     assert!(filtered > 0.0 && filtered < 0.7 * plain, "{filtered} {plain}");
     // A run without replicates has none, which arrives too.
     run(&server.session, job(&opened, None));
     request(&server.session, None);
-    assert_eq!(received(&server.session).volume, None);
+    assert_eq!(announced(&server.session), 0);
 }
 
 #[cfg(unix)]

@@ -18,11 +18,11 @@ use tomoscope::plan::{Cache, Data, DeviceChoice, Job, RunSettings, SetupProblem,
 use tomoscope::remote::{
     Connection, ConnectionState, Dialer, Opener, Remote, RemoteError, RemoteStudy, ServeOptions, connect, serve,
 };
-use tomoscope::session::{Command, EndReason, Event, EventKind, IterateUpdate, RoiSet, Session, SessionOptions, Setup};
+use tomoscope::session::{Command, Control, EndReason, Event, EventKind, IterateUpdate, RoiSet, Session, SessionOptions, Setup};
 use tomoscope::task::Task;
 
 use super::runs::cylinder_study;
-use super::script::{PATIENCE, Script, scripted};
+use super::script::{PATIENCE, Script, regions, scripted};
 
 /// Waiting time of a server without a connection: longer than any test.
 const LINGER: Duration = Duration::from_secs(600);
@@ -233,16 +233,15 @@ fn a_run_elsewhere_is_the_run_here_bit_by_bit() {
     // The server measures a moved region again.
     let ball = Roi::new("ball", RoiShape::Sphere { radius_mm: 9.0 }, [0.0; 3]);
     for session in [&there.session, &here] {
-        session.send(Command::SetRois(RoiSet { branch: 2, rois: vec![ball.clone()].into() }));
+        session.send(Control::SetRois(RoiSet { branch: 2, rois: vec![ball.clone()].into() }));
     }
     let again = |session: &Session| {
         let (mut points, begun) = (std::collections::BTreeMap::new(), Instant::now());
         while points.len() < 3 {
             assert!(begun.elapsed() < PATIENCE);
-            if let Ok(Event { kind: EventKind::Remeasured { branch: 2, points: new, .. }, .. }) =
-                session.events().recv_timeout(Duration::from_millis(5))
-            {
-                points.extend(new.into_iter().map(|(iteration, _, sums)| (iteration, sums)));
+            let event = session.events().recv_timeout(Duration::from_millis(5));
+            if let Some(new) = event.ok().as_ref().and_then(regions).filter(|sums| sums.branch == 2) {
+                points.extend(new.points.iter().cloned().map(|(iteration, _, sums)| (iteration, sums)));
             }
         }
         points

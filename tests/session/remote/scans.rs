@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tomoscope::data::{Counts, EventList, EventNumbers, Experiment, Study};
+use tomoscope::data::{Counts, EventList, EventNumbers, Experiment, Study, Volume};
 use tomoscope::io::oxygen::find;
 use tomoscope::phantom::epri::{self, OxygenOptions, SweepOptions, simulate_oxygen};
 use tomoscope::plan::{
@@ -12,7 +12,9 @@ use tomoscope::plan::{
     default_sweep_settings, forecast, prepare,
 };
 use tomoscope::remote::{ConnectionState, RemoteStudy};
-use tomoscope::session::{Command, EventKind, IterateUpdate, OxygenRedraw, OxygenUpdate, RoiSet, Session, SessionOptions};
+use tomoscope::session::{
+    Command, Control, EventKind, IterateUpdate, OxygenRedraw, OxygenUpdate, RoiSet, Session, SessionOptions,
+};
 use tomoscope::task::Task;
 
 use super::super::lists::{list, read_whole, settings};
@@ -111,18 +113,24 @@ fn until(session: &Session, run: u64, is_wanted: impl Fn(&EventKind) -> bool) ->
     }
 }
 
-/// Figures and draws of a run, after an edit of the regions.
-fn oxygen(session: &Session, job: Job) -> (Vec<OxygenUpdate>, OxygenUpdate, OxygenRedraw) {
+/// Figures, draws and newest maps of a run, after an edit of the regions.
+fn oxygen(session: &Session, job: Job) -> (Vec<OxygenUpdate>, OxygenUpdate, OxygenRedraw, Vec<Arc<Volume>>) {
     let run = session.send(Command::Start { job, rois: super::super::script::ball(1), paused: false });
     let (kinds, _) = until(session, run, |kind| matches!(kind, EventKind::Ended(_) | EventKind::Failed(_)));
     let update = |kind| if let EventKind::Oxygen(update) = kind { Some(*update) } else { None };
     let updates: Vec<_> = kinds.into_iter().filter_map(update).collect();
-    session.send(Command::SetRois(super::super::script::ball(2)));
+    session.send(Control::SetRois(super::super::script::ball(2)));
     let (_, edited) = until(session, run, |kind| matches!(kind, EventKind::Oxygen(update) if update.branch == 2));
     let is_last = |redraw: &OxygenRedraw| redraw.branch == 2 && redraw.num_draws == redraw.num_total;
     let (_, last) = until(session, run, |kind| matches!(kind, EventKind::OxygenRedraw(redraw) if is_last(redraw)));
     let EventKind::OxygenRedraw(redraw) = last else { unreachable!() };
-    (updates, update(edited).unwrap(), *redraw)
+    let (mut volumes, begun) = (session.take_volumes(), Instant::now());
+    while volumes.last().is_none_or(|volumes| volumes.id.subiteration < updates.len()) {
+        assert!(begun.elapsed() < PATIENCE, "{volumes:?}");
+        std::thread::sleep(Duration::from_millis(5));
+        volumes.extend(session.take_volumes());
+    }
+    (updates, update(edited).unwrap(), *redraw, volumes.pop().unwrap().volumes)
 }
 
 #[test]
@@ -138,20 +146,20 @@ fn oxygen_elsewhere_is_mapped_as_it_is_here() {
     let settings = RunSettings { device: DeviceChoice::Cpu, ..study.measured.default_settings().unwrap() };
     let there = RemoteSession::with(study.clone(), real);
     let head = there.scan().study;
-    let (far, far_edited, far_drawn) = oxygen(&there.session, Job::of(&head, settings.clone()));
-    let (near, near_edited, near_drawn) = oxygen(&here(), Job::of(&study, settings));
-    let bits = |update: &OxygenUpdate| {
-        let maps = update.maps.as_ref().ok()?;
-        let all = [&maps.rate, &maps.po2].into_iter().chain(&maps.po2_sd);
-        let values: Vec<u32> = all.flat_map(|map| map.as_slice().iter().map(|value| value.to_bits())).collect();
-        Some((values, maps.po2.unit, maps.po2.grid.clone(), maps.counts))
+    let (far, far_edited, far_drawn, far_maps) = oxygen(&there.session, Job::of(&head, settings.clone()));
+    let (near, near_edited, near_drawn, near_maps) = oxygen(&here(), Job::of(&study, settings));
+    let bits = |maps: &[Arc<Volume>]| -> Vec<_> {
+        let bits = |map: &Arc<Volume>| map.as_slice().iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        maps.iter().map(|map| (bits(map), map.unit, map.grid.clone())).collect()
     };
+    assert_eq!(far_maps.len(), 3);
+    assert_eq!(bits(&far_maps), bits(&near_maps));
     assert_eq!(far.len(), 4);
     for (far, near) in far.iter().chain([&far_edited]).zip(near.iter().chain([&near_edited])) {
-        assert_eq!((far.num_images, far.branch, bits(far)), (near.num_images, near.branch, bits(near)));
+        assert_eq!((far.num_images, far.branch, &far.counts), (near.num_images, near.branch, &near.counts));
         assert_eq!((&far.all, &far.regions), (&near.all, &near.regions));
     }
-    assert!(bits(&far_edited).is_some());
+    assert!(far_edited.counts.is_ok());
     assert_eq!((far_drawn.all, &far_drawn.regions), (near_drawn.all, &near_drawn.regions));
 }
 

@@ -8,7 +8,7 @@ use tomoscope::operator::Accumulation;
 use tomoscope::plan::{Job, Prepared};
 use tomoscope::recon::{Algorithm, ReconError, StepReport};
 use tomoscope::remote::Connection;
-use tomoscope::session::{Command, Event, EventKind, RoiSet, Setup};
+use tomoscope::session::{Answer, Command, Control, Event, EventKind, RoiSet, Setup};
 use tomoscope::task::Task;
 
 use super::super::runs::cylinder_study;
@@ -153,7 +153,7 @@ impl Watched {
         if self.asked.is_none() {
             self.branch += 1;
             self.asked = Some(Instant::now());
-            self.there.session.send(Command::SetRois(Self::ball(self.branch)));
+            self.there.session.send(Control::SetRois(Self::ball(self.branch)));
         }
     }
 
@@ -163,7 +163,7 @@ impl Watched {
             match kind {
                 EventKind::Started(_) if run == self.run => self.started = Some(Instant::now()),
                 EventKind::Iterate(report) => self.steps.push((Instant::now(), report.subiteration)),
-                EventKind::Remeasured { branch, .. } if branch == self.branch => {
+                EventKind::Measured(Answer::Regions(sums)) if sums.branch == self.branch => {
                     self.answers.extend(self.asked.take().map(|at| at.elapsed()));
                 }
                 EventKind::Failed(text) => panic!("{text}"),

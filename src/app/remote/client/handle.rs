@@ -11,7 +11,7 @@ use crate::remote::connection::threads::Received;
 use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::messages::{Request, ToClient, ToServer};
 use crate::remote::protocol::study::{StudyId, StudyMetadata, remote_settings};
-use crate::session::{HistoryChange, Message, Query, RunId, StoredIterate};
+use crate::session::{Message, RunId, StoredIterate};
 use crate::task::Task;
 
 /// Maximum number of requested iterates that are stored here.
@@ -52,8 +52,6 @@ pub struct Remote {
 /// Message to the client's thread.
 pub enum Input {
     Message(Message),
-    Query(Query),
-    History(HistoryChange),
     /// Request, which must arrive.
     Request(Request),
     /// Message that is sent only while connected.

@@ -24,8 +24,7 @@ use super::protocol::numbered::{Inbox, Outbox, Output, send};
 use crate::coded::Problem;
 use crate::plan::Job;
 use crate::session::{
-    Event, EventKind, HistoryChange, Message, OxygenUpdate, Query, RunId, Session, SessionOptions, SolverChannels, StoredIterate,
-    Transport, report_refused,
+    Event, EventKind, Message, RunId, Session, SessionOptions, SolverChannels, StoredIterate, Transport, report_refused,
 };
 use crate::task::Task;
 
@@ -75,14 +74,6 @@ impl Transport for RemoteSolver {
         self.remote.send(Input::Message(message));
     }
 
-    fn query(&self, query: Query) {
-        self.remote.send(Input::Query(query));
-    }
-
-    fn change_history(&self, change: HistoryChange) {
-        self.remote.send(Input::History(change));
-    }
-
     fn stored(&self, run: RunId) -> Vec<[usize; 2]> {
         self.remote.stored(run)
     }
@@ -130,8 +121,6 @@ pub(super) struct Client {
     images: IncomingImages,
     /// Jobs of the latest runs, with their stop flags and progress.
     jobs: BTreeMap<RunId, (Job, Task)>,
-    /// Newest maps of oxygen, and their run.
-    oxygen: Option<(RunId, OxygenUpdate)>,
     slices_at: [usize; 3],
     /// Number and time of the last ping.
     ping: (u64, Instant),
@@ -167,7 +156,6 @@ impl Client {
             requests: Outbox::default(),
             notifications: Inbox::default(),
             images: IncomingImages::default(),
-            oxygen: None,
             jobs: BTreeMap::new(),
             slices_at: [0; 3],
             ping: (0, now),
@@ -206,9 +194,7 @@ impl Client {
     fn handle(&mut self, input: Input) -> Result<(), RemoteError> {
         match input {
             Input::Message(message) => self.forward(message),
-            Input::Query(query) => self.forward_query(query),
-            Input::History(change) => self.forward_change(change),
-            Input::Request(request) => self.request(request, &[]),
+            Input::Request(request) => self.request(request),
             Input::Send(message) => {
                 if let ToServer::ShowSlices(at) = message {
                     self.slices_at = at;
@@ -323,7 +309,7 @@ impl Client {
     fn quit(mut self) {
         // A server without a connection ends after its waiting time.
         let output = self.output().cloned();
-        let _ = self.requests.send(output.as_ref(), |number| ToServer::Request(number, Request::Quit), &[]);
+        let _ = self.requests.send(output.as_ref(), |number| ToServer::Request(number, Request::Quit));
         drop(output);
         // Without senders the writing thread ends after the last message.
         self.programs.extend(self.connection.take().and_then(|open| open.program));

@@ -10,7 +10,7 @@ use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::messages::{ImageHead, Notification, PieceHead, PieceOf, ToClient, ToServer};
 use crate::remote::protocol::numbered::send;
 use crate::remote::protocol::study::on_host;
-use crate::session::{DeviationUpdate, Event, EventKind, IterateId, IterateReport, IterateUpdate, RunId, StoredIterate};
+use crate::session::{Event, EventKind, IterateId, IterateReport, IterateUpdate, RunId, StoredIterate};
 
 /// Maximum plausible duration of a step or a run.
 const MAX_TIME: Duration = Duration::from_secs(10 * 365 * 86_400);
@@ -116,12 +116,6 @@ impl Client {
                 self.channels.history.begin(run);
                 Event { run, kind: EventKind::Started(Box::new(info)) }
             }
-            Notification::Oxygen(run, message) => {
-                let known = self.oxygen.as_ref().filter(|(known, _)| *known == run).map(|(_, update)| update);
-                let update = message.update(self.job(run)?.grid(), known)?;
-                self.oxygen = Some((run, update.clone()));
-                Event { run, kind: EventKind::Oxygen(Box::new(update)) }
-            }
             Notification::Opened(study, outcome) => return self.shared.lock().studies.answer(study, outcome),
             Notification::Devices(devices) => {
                 self.shared.lock().devices = Some(devices);
@@ -139,9 +133,9 @@ impl Client {
         self.wake_within(Duration::ZERO);
         self.record(if frame.slices.is_some() { "slices_arrived" } else { "image_arrived" }, &head.image);
         let IterateUpdate { id, ref volume, extremes, slices, .. } = frame;
-        if let PieceOf::Deviation(post_filter_fwhm_mm) = head.of {
-            let update = DeviationUpdate { id, post_filter_fwhm_mm, volume: Some(Arc::clone(volume)) };
-            let _ = self.channels.events.send(Event { run: id.run, kind: EventKind::Deviation(update) });
+        if let PieceOf::Volumes { of, index, num } = head.of {
+            let volumes = self.images.join(id, of, [index, num], Arc::clone(volume))?;
+            volumes.into_iter().for_each(|volumes| self.channels.frames.send_volumes(volumes));
             return Ok(());
         }
         let image = StoredIterate { id, volume: Arc::clone(volume), extremes };

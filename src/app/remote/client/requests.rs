@@ -3,23 +3,21 @@
 use super::Client;
 use super::handle::ConnectionState;
 use crate::coded::Problem;
+use crate::data::Notice;
 use crate::plan::{Job, RunSettings};
-use crate::remote::images::codec::pack;
 use crate::remote::protocol::error::RemoteError;
-use crate::remote::protocol::messages::{RecoveryRequest, Request, Rois, SideRequest, ToServer};
+use crate::remote::protocol::messages::{Request, ToServer};
 use crate::remote::protocol::study::{StudyId, remote_settings};
-use crate::session::{
-    Command, CompareWith, Control, Event, EventKind, HistoryChange, Message, Query, RecoveryQuery, RunId, StoredIterate,
-};
+use crate::session::{Command, Control, Event, EventKind, Message, RoiSet, RunId};
 
 /// Number of latest runs whose jobs are stored.
 const MAX_JOBS: u64 = 64;
 
 impl Client {
     /// Sends a request, now or with the next connection.
-    pub(super) fn request(&mut self, request: Request, payload: &[u8]) -> Result<(), RemoteError> {
+    pub(super) fn request(&mut self, request: Request) -> Result<(), RemoteError> {
         let output = self.greeted().cloned();
-        self.requests.send(output.as_ref(), |number| ToServer::Request(number, request), payload)
+        self.requests.send(output.as_ref(), |number| ToServer::Request(number, request))
     }
 
     /// Forwards a command.
@@ -29,7 +27,8 @@ impl Client {
                 Ok((study, settings)) => {
                     self.jobs.retain(|before, _| before + MAX_JOBS > run);
                     self.jobs.insert(run, (job, task));
-                    Request::Start { run, study, settings, rois: Rois::from(&rois), paused }
+                    let rois = if self.can_send(run, &rois) { rois } else { RoiSet::default() };
+                    Request::Start { run, study, settings, rois, paused }
                 }
                 Err(reason) => {
                     let kind = EventKind::Failed(Problem::new("remote", reason));
@@ -39,9 +38,12 @@ impl Client {
                     Request::Control(Control::Cancel)
                 }
             },
-            Command::Control(control) => Request::Control(control),
-            Command::SetRois(rois) => Request::SetRois(Rois::from(&rois)),
-            Command::RenameRois(rois) => Request::RenameRois(Rois::new(0, &rois)),
+            Command::Control(mut control) => {
+                if control.regions().is_some_and(|rois| !self.can_send(run, rois)) {
+                    return Ok(());
+                }
+                Request::Control(control)
+            }
             // Growing acquisitions are not reconstructed remotely.
             Command::DataArrived => return Ok(()),
             Command::Quit => {
@@ -49,7 +51,16 @@ impl Client {
                 return Ok(());
             }
         };
-        self.request(request, &[])
+        self.request(request)
+    }
+
+    /// Returns true for regions that can be sent. Of others the window receives the reason.
+    fn can_send(&self, run: RunId, rois: &RoiSet) -> bool {
+        let Err(reason) = rois.check() else { return true };
+        let notice = Notice::warning(format!("the regions are not measured: {reason}"));
+        let _ = self.channels.events.send(Event { run, kind: EventKind::Notice(notice) });
+        (self.wake)();
+        false
     }
 
     /// Returns study and settings of a job that can run on the server, or the reason why it cannot.
@@ -59,39 +70,5 @@ impl Client {
             return Err(reason.clone());
         }
         remote_settings(job).map_err(|reason| format!("run {run} on {} failed: {reason}", state.host))
-    }
-
-    pub(super) fn forward_query(&mut self, query: Query) -> Result<(), RemoteError> {
-        let mut image = Vec::new();
-        let request = match query {
-            Query::Rois(run, rois) => SideRequest::Measure(run, Rois::from(&rois)),
-            Query::Compare(None, rois) => SideRequest::CompareRun(None, Rois::from(&rois)),
-            Query::Compare(Some(CompareWith::Run(run)), rois) => SideRequest::CompareRun(Some(run), Rois::from(&rois)),
-            Query::Compare(Some(CompareWith::Image(StoredIterate { id, volume, .. })), rois) => {
-                image = pack(volume.as_slice());
-                SideRequest::CompareImage { id, grid: volume.grid.clone(), rois: Rois::from(&rois) }
-            }
-            Query::Peaks(run, line) => SideRequest::MeasurePeaks(run, line),
-            Query::Recovery(run, query) => {
-                let request = query.map(|RecoveryQuery { filters_mm, activity_ratio, with_peak, rois }| RecoveryRequest {
-                    filters_mm,
-                    activity_ratio,
-                    with_peak,
-                    rois: Rois::from(&rois),
-                });
-                SideRequest::MeasureRecovery(run, request)
-            }
-        };
-        self.request(Request::Side(request), &image)
-    }
-
-    pub(super) fn forward_change(&mut self, change: HistoryChange) -> Result<(), RemoteError> {
-        let request = match change {
-            HistoryChange::Retain(run) => SideRequest::Retain(run),
-            HistoryChange::Release(run) => SideRequest::Release(run),
-            HistoryChange::Pin(run, subiteration, is_pinned) => SideRequest::Pin(run, subiteration, is_pinned),
-            HistoryChange::SetBudget(bytes) => SideRequest::SetHistoryBytes(bytes),
-        };
-        self.request(Request::Side(request), &[])
     }
 }

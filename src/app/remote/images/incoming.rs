@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use super::codec::{num_in_slices, put_slices, unpack, within};
 use super::outgoing::PIECE;
-use crate::data::Volume;
+use super::slices::{num_in_slices, put_slices, within};
+use crate::data::{IterateId, Volume};
 use crate::geometry::Grid;
 use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::messages::{ImageHead, PieceHead, PieceOf};
-use crate::session::{FrameSender, IterateUpdate, RunId};
+use crate::session::{FrameSender, IterateUpdate, RunId, Volumes, VolumesOf, unpack};
+
+/// Maximum number of volumes of an iterate.
+const MAX_VOLUMES: usize = 16;
 
 #[derive(Default)]
 pub struct IncomingImages {
@@ -16,6 +19,8 @@ pub struct IncomingImages {
     last: Option<(RunId, Arc<Volume>)>,
     slices: Option<Partial>,
     whole: Option<Partial>,
+    /// Incomplete volumes of an iterate.
+    volumes: Option<Volumes>,
 }
 
 /// Incomplete array: its image, and the values that have arrived.
@@ -33,7 +38,7 @@ fn update(image: &ImageHead, volume: Volume, slices: Option<[usize; 3]>) -> Iter
 impl IncomingImages {
     /// Begins a new connection: incomplete arrays are sent again.
     pub fn begin_connection(&mut self) {
-        (self.slices, self.whole) = (None, None);
+        (self.slices, self.whole, self.volumes) = (None, None, None);
     }
 
     /// Adds a piece of a run on this grid. Returns the image after the last piece of its slices or values.
@@ -53,7 +58,7 @@ impl IncomingImages {
                 return Err(RemoteError::invalid(format!("slices through voxel {at:?}, of {:?}", grid.size)));
             }
             PieceOf::Slices(_) => (num_in_slices(grid), &mut self.slices),
-            PieceOf::Newest | PieceOf::Stored | PieceOf::Deviation(_) => (grid.num_voxels(), &mut self.whole),
+            PieceOf::Newest | PieceOf::Stored | PieceOf::Volumes { .. } => (grid.num_voxels(), &mut self.whole),
         };
         let is_of = |partial: &Partial| {
             (partial.image.id.run, partial.image.id.subiteration, partial.of) == (image.id.run, image.id.subiteration, of)
@@ -64,15 +69,39 @@ impl IncomingImages {
         if first != values.len() || num == 0 || num > remaining.min(PIECE[1]) {
             return Err(RemoteError::invalid(format!("{num} values from {first} on after {} of {total}", values.len())));
         }
-        unpack(bytes, num, &mut values)?;
+        unpack(bytes, num, &mut values).map_err(RemoteError::invalid)?;
         if num < remaining {
             *partial = Some(Partial { image, of, values });
             return Ok(None);
         }
         match of {
             PieceOf::Slices(at) => Ok(Some(self.with_slices(&image, at, &values, grid, buffers))),
-            PieceOf::Newest | PieceOf::Stored | PieceOf::Deviation(_) => self.whole(&image, of, values, grid).map(Some),
+            PieceOf::Newest | PieceOf::Stored | PieceOf::Volumes { .. } => self.whole(&image, of, values, grid).map(Some),
         }
+    }
+
+    /// Adds the next one of several volumes. Returns all of them after the last.
+    ///
+    /// # Errors
+    /// It is not the next.
+    pub fn join(
+        &mut self,
+        id: IterateId,
+        of: VolumesOf,
+        [index, num]: [usize; 2],
+        volume: Arc<Volume>,
+    ) -> Result<Option<Volumes>, RemoteError> {
+        let before = self.volumes.take().filter(|all| index > 0 && (all.id, all.of) == (id, of));
+        let mut all = before.unwrap_or(Volumes { id, of, volumes: Vec::new() });
+        if index != all.volumes.len() || index >= num.min(MAX_VOLUMES) {
+            return Err(RemoteError::invalid(format!("volume {index} of {num} after {}", all.volumes.len())));
+        }
+        all.volumes.push(volume);
+        if index + 1 == num {
+            return Ok(Some(all));
+        }
+        self.volumes = Some(all);
+        Ok(None)
     }
 
     /// Returns an image with these slices, and the other values of the last whole one.
@@ -107,13 +136,11 @@ impl IncomingImages {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::super::codec::pack;
     use super::super::outgoing::OutgoingImages;
     use super::*;
-    use crate::data::IterateId;
     use crate::remote::protocol::framing::{decode, read_message};
     use crate::remote::protocol::messages::ToClient;
-    use crate::session::{StoredIterate, frame_channel};
+    use crate::session::{StoredIterate, frame_channel, pack};
 
     const MS: Duration = Duration::from_millis(1);
 

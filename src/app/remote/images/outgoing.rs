@@ -3,16 +3,17 @@
 //! begun.
 
 use std::collections::VecDeque;
+use std::mem::discriminant;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::codec::{pack, plain, slices, within};
 use super::flow::Flow;
+use super::slices::{slices, within};
 use crate::data::Volume;
 use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::framing::encode;
 use crate::remote::protocol::messages::{ImageHead, PieceHead, PieceOf, ToClient};
-use crate::session::{IterateUpdate, StoredIterate};
+use crate::session::{IterateUpdate, StoredIterate, Volumes, pack, plain};
 
 /// Minimum and maximum number of values of a piece. The minimum takes 2 ms at 100 Mbit/s.
 pub const PIECE: [usize; 2] = [1 << 13, 1 << 16];
@@ -74,8 +75,8 @@ pub struct OutgoingImages {
     /// Last image that was sent as a whole.
     whole_sent: Option<ImageHead>,
     requested: VecDeque<StoredIterate>,
-    /// Newest standard deviations, with the width of their filter, mm, and true once they were sent.
-    deviation: Option<(StoredIterate, Option<f64>, bool)>,
+    /// Newest volumes of each kind, with the number of those that were sent.
+    volumes: Vec<(Volumes, usize)>,
     flow: Flow,
     /// Bytes of whole images to send before the next slices.
     owed: usize,
@@ -92,7 +93,7 @@ impl OutgoingImages {
         // Images of the previous run are discarded.
         let run = frame.id.run;
         let continues = |sending: &Sending| sending.of == PieceOf::Stored || sending.image.id.run == run;
-        self.deviation.take_if(|(image, ..)| image.id.run != run);
+        self.volumes.retain(|(volumes, _)| volumes.id.run == run);
         self.slices = self.slices.take().filter(continues);
         self.whole = self.whole.take().filter(continues);
         self.slices_sent = None;
@@ -111,9 +112,10 @@ impl OutgoingImages {
         }
     }
 
-    /// Sets the standard deviations of an image after a filter of this width, mm.
-    pub fn set_deviation(&mut self, image: StoredIterate, post_filter_fwhm_mm: Option<f64>) {
-        self.deviation = Some((image, post_filter_fwhm_mm, false));
+    /// Sets the newest volumes of a kind.
+    pub fn set_volumes(&mut self, volumes: Volumes) {
+        self.volumes.retain(|(other, _)| discriminant(&other.of) != discriminant(&volumes.of));
+        self.volumes.push((volumes, 0));
     }
 
     /// Reports that pieces have arrived.
@@ -129,9 +131,9 @@ impl OutgoingImages {
 
     /// Begins a new connection: nothing is in flight, and incomplete images are sent again.
     pub fn begin_connection(&mut self) {
-        let Self { slices_at, newest, requested, deviation, .. } = std::mem::take(self);
-        let deviation = deviation.map(|(image, post_filter_fwhm_mm, _)| (image, post_filter_fwhm_mm, false));
-        *self = Self { slices_at, newest, requested, deviation, ..Self::default() };
+        let Self { slices_at, newest, requested, volumes, .. } = std::mem::take(self);
+        let volumes = volumes.into_iter().map(|(volumes, _)| (volumes, 0)).collect();
+        *self = Self { slices_at, newest, requested, volumes, ..Self::default() };
     }
 
     /// Returns the next message, unless the flow control forbids it.
@@ -175,28 +177,26 @@ impl OutgoingImages {
         Some(Sending { image: head(frame), of: PieceOf::Slices(at), values, num_sent: 0 })
     }
 
-    /// Returns the next whole image: a requested one, or standard deviations or the newest if they were not sent yet.
+    /// Returns the next whole image: a requested one, or volumes or the newest if they were not sent yet.
     fn next_whole(&mut self) -> Option<Sending> {
-        if let Some(image) = self.requested.pop_front() {
-            return Some(Sending::of_stored(image, PieceOf::Stored));
+        let sending = |image, of, volume| Some(Sending { image, of, values: Values::Shared(volume), num_sent: 0 });
+        if let Some(StoredIterate { id, volume, extremes }) = self.requested.pop_front() {
+            return sending(ImageHead { id, unit: volume.unit, extremes }, PieceOf::Stored, volume);
         }
-        if let Some((image, post_filter_fwhm_mm, is_sent @ false)) = &mut self.deviation {
-            *is_sent = true;
-            return Some(Sending::of_stored(image.clone(), PieceOf::Deviation(*post_filter_fwhm_mm)));
+        if let Some((Volumes { id, of, volumes }, next)) = self.volumes.iter_mut().find(|(all, next)| *next < all.volumes.len()) {
+            let (volume, index) = (Arc::clone(&volumes[*next]), *next);
+            *next += 1;
+            let image = ImageHead { id: *id, unit: volume.unit, extremes: volume.extremes() };
+            return sending(image, PieceOf::Volumes { of: *of, index, num: volumes.len() }, volume);
         }
         let frame = self.newest.as_ref().filter(|frame| self.whole_sent.is_none_or(|sent| !is_same(&sent, &head(frame))))?;
-        let image = head(frame);
+        let (image, volume) = (head(frame), Arc::clone(&frame.volume));
         self.whole_sent = Some(image);
-        Some(Sending { image, of: PieceOf::Newest, values: Values::Shared(Arc::clone(&frame.volume)), num_sent: 0 })
+        sending(image, PieceOf::Newest, volume)
     }
 }
 
 impl Sending {
-    fn of_stored(StoredIterate { id, volume, extremes }: StoredIterate, of: PieceOf) -> Self {
-        let image = ImageHead { id, unit: volume.unit, extremes };
-        Self { image, of, values: Values::Shared(volume), num_sent: 0 }
-    }
-
     /// Returns the next piece as a message for a connection of this rate, and true if it is the last.
     fn piece(&mut self, bytes_per_sec: f64) -> Result<(Vec<u8>, bool), RemoteError> {
         let values = &self.values.as_slice()[self.num_sent..];

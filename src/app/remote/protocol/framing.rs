@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::{MAX_MESSAGE, NAME, RemoteError};
 
-const VERSION: u32 = 12;
+const VERSION: u32 = 13;
 
 /// Maximum length of the first line, bytes.
 const MAX_LINE: usize = 200;

@@ -1,18 +1,11 @@
-//! Messages of client and server. Types of the session are sent where possible. For others (a study with its counts, the masks of
-//! regions) the message has the data that make them again.
+//! Messages of client and server. Types of the session are sent where possible. For others (a study with its counts) the message has the data that make them again.
 
 use serde::{Deserialize, Serialize};
 
-use super::oxygen::OxygenMessage;
 use super::study::{StartedRun, StudyId, StudyMetadata};
-use crate::data::{Extremes, IterateId, MaskedRois, Roi, Unit};
-use crate::geometry::Grid;
-use crate::io::rois::{RoiEntry, of_entries};
+use crate::data::{Extremes, IterateId, Unit};
 use crate::plan::{Device, Forecast, RunSettings, StudyFiles};
-use crate::session::{Control, Event, PeakLine, RoiSet, RunId};
-
-/// Maximum length of regions as text, bytes: the voxels of isocontours can be long.
-const MAX_ROI_BYTES: usize = 16 << 20;
+use crate::session::{Control, Event, RoiSet, RunId, VolumesOf};
 
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToServer {
@@ -46,48 +39,12 @@ pub enum Request {
         run: RunId,
         study: StudyId,
         settings: Box<RunSettings>,
-        rois: Rois,
+        rois: RoiSet,
         paused: bool,
     },
     Control(Control),
-    SetRois(Rois),
-    RenameRois(Rois),
-    /// Request that the solver does not handle.
-    Side(SideRequest),
     /// Ends the session: the window is closed.
     Quit,
-}
-
-/// Request to the measurer or the history of a session.
-#[derive(Debug, Serialize, Deserialize)]
-pub enum SideRequest {
-    /// [`Session::measure`](crate::session::Session::measure).
-    Measure(RunId, Rois),
-    /// [`Session::compare_with`](crate::session::Session::compare_with) a run; `None` ends the comparison.
-    CompareRun(Option<RunId>, Rois),
-    /// [`Session::compare_with`](crate::session::Session::compare_with) an image, which is the payload.
-    CompareImage {
-        id: IterateId,
-        grid: Grid,
-        rois: Rois,
-    },
-    /// [`Session::measure_peaks`](crate::session::Session::measure_peaks).
-    MeasurePeaks(RunId, Option<PeakLine>),
-    Retain(RunId),
-    Release(RunId),
-    Pin(RunId, usize, bool),
-    SetHistoryBytes(u64),
-    /// [`Session::measure_recovery`](crate::session::Session::measure_recovery).
-    MeasureRecovery(RunId, Option<RecoveryRequest>),
-}
-
-/// Query for recovery coefficients ([`RecoveryQuery`](crate::session::RecoveryQuery)).
-#[derive(Debug, Serialize, Deserialize)]
-pub struct RecoveryRequest {
-    pub filters_mm: Vec<f64>,
-    pub activity_ratio: Option<f64>,
-    pub with_peak: bool,
-    pub rois: Rois,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -115,8 +72,7 @@ pub enum ToClient {
 /// Notification. Each arrives once, in order.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Notification {
-    /// Event of the session except [`EventKind::Started`](crate::session::EventKind::Started), maps of oxygen, and standard deviations of
-    /// voxels, which are an image.
+    /// Event of the session except [`EventKind::Started`](crate::session::EventKind::Started).
     Event(Event),
     /// Completed set-up of a run.
     Started(RunId, Box<StartedRun>),
@@ -124,8 +80,6 @@ pub enum Notification {
     Opened(StudyId, Result<Box<StudyMetadata>, String>),
     /// Devices of the server.
     Devices(Vec<Device>),
-    /// Maps of oxygen of the images of a run so far.
-    Oxygen(RunId, Box<OxygenMessage>),
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -147,8 +101,8 @@ pub enum PieceOf {
     Newest,
     /// Requested stored iterate, in the same order.
     Stored,
-    /// Standard deviations of the voxels of an iterate, in the same order, after a post-filter of this FWHM, mm.
-    Deviation(Option<f64>),
+    /// Volumes of an iterate, in the same order: the one of this index, of a number of them.
+    Volumes { of: VolumesOf, index: usize, num: usize },
 }
 
 /// Header of an iterate.
@@ -157,38 +111,4 @@ pub struct ImageHead {
     pub id: IterateId,
     pub unit: Unit,
     pub extremes: Extremes,
-}
-
-/// Regions with the number of their edit, as the fields of the ROI file format.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Rois {
-    branch: u64,
-    json: String,
-}
-
-impl Rois {
-    /// Converts regions of an edit (0 for renamed regions).
-    pub fn new(branch: u64, rois: &[Roi]) -> Self {
-        let entries: Vec<RoiEntry> = rois.iter().map(RoiEntry::from).collect();
-        // Structures of numbers and texts are always serialisable.
-        Self { branch, json: serde_json::to_string(&entries).unwrap_or_default() }
-    }
-
-    /// Returns the regions; those that have not moved since `before` keep their masks.
-    ///
-    /// # Errors
-    /// The regions are invalid, as a sentence.
-    pub fn rois(&self, before: &MaskedRois) -> Result<RoiSet, String> {
-        if self.json.len() > MAX_ROI_BYTES {
-            return Err(format!("regions of {} bytes are more than the {MAX_ROI_BYTES} that can be sent", self.json.len()));
-        }
-        let entries: Vec<RoiEntry> = serde_json::from_str(&self.json).map_err(|error| error.to_string())?;
-        Ok(RoiSet { branch: self.branch, rois: before.edited(&of_entries(&entries).map_err(|problem| problem.to_string())?) })
-    }
-}
-
-impl From<&RoiSet> for Rois {
-    fn from(rois: &RoiSet) -> Self {
-        Self::new(rois.branch, &rois.rois)
-    }
 }

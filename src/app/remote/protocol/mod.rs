@@ -4,5 +4,4 @@ pub mod error;
 pub mod framing;
 pub mod messages;
 pub mod numbered;
-pub mod oxygen;
 pub mod study;

@@ -42,13 +42,8 @@ impl Outbox {
     ///
     /// # Errors
     /// Serialisation failed, or the message is too long.
-    pub fn send<M: Serialize>(
-        &mut self,
-        output: Option<&Output>,
-        message: impl FnOnce(u64) -> M,
-        payload: &[u8],
-    ) -> Result<(), RemoteError> {
-        let bytes = encode(&message(self.next()), payload)?;
+    pub fn send<M: Serialize>(&mut self, output: Option<&Output>, message: impl FnOnce(u64) -> M) -> Result<(), RemoteError> {
+        let bytes = encode(&message(self.next()), &[])?;
         if let Some(output) = output {
             let _ = output.send(bytes.clone());
         }
@@ -105,7 +100,7 @@ mod tests {
         let (output, sent) = unbounded();
         for number in 1..=5 {
             assert_eq!(outbox.next(), number);
-            outbox.send(Some(&output), |number| number as u8, &[]).unwrap();
+            outbox.send(Some(&output), |number| number as u8).unwrap();
         }
         let numbers = || sent.try_iter().map(|bytes| bytes[4]).collect::<Vec<_>>();
         assert_eq!(numbers(), [1, 2, 3, 4, 5]);

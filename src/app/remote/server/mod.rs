@@ -163,8 +163,6 @@ pub(super) struct ServerSession {
     stored: BTreeMap<RunId, Vec<[usize; 2]>>,
     /// Set-up progress that the window has received.
     progress: (u64, u64),
-    /// Run and number of images of the maps of oxygen that were sent last.
-    oxygen: Option<(RunId, usize)>,
 }
 
 impl ServerSession {
@@ -199,7 +197,6 @@ impl ServerSession {
             retained: BTreeSet::new(),
             stored: BTreeMap::new(),
             progress: (0, 0),
-            oxygen: None,
         }
     }
 
@@ -236,7 +233,7 @@ impl ServerSession {
         let outcome = match input {
             Input::Connection(hello) => self.begin_connection(hello),
             Input::Received(number, _) if number != self.connection_number || self.output.is_none() => Ok(()),
-            Input::Received(_, Ok((message, payload))) => self.handle_message(message, &payload),
+            Input::Received(_, Ok((message, _))) => self.handle_message(message),
             Input::Received(_, Err(error)) => Err(error),
             Input::Opened(study, outcome) => self.opened(study, *outcome),
             Input::Forecast(number, forecast) => self.send_forecast(number, forecast),
@@ -270,7 +267,7 @@ impl ServerSession {
 
     /// Sends a notification, now or with the next connection.
     fn notify(&mut self, notification: Notification) -> Result<(), RemoteError> {
-        self.notifications.send(self.output.as_ref(), |number| ToClient::Notification(number, notification), &[])
+        self.notifications.send(self.output.as_ref(), |number| ToClient::Notification(number, notification))
     }
 
     /// Welcomes a window that has received this number of notifications.

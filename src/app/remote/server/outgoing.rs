@@ -7,9 +7,8 @@ use std::time::Instant;
 use super::ServerSession;
 use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::messages::{Notification, ToClient};
-use crate::remote::protocol::oxygen::OxygenMessage;
 use crate::remote::protocol::study::StartedRun;
-use crate::session::{DeviationUpdate, Event, EventKind, RunId, StoredIterate, num_cores};
+use crate::session::{Event, EventKind, RunId, VolumesOf, num_cores};
 
 /// Maximum number of pieces of images made at a time: other messages wait a millisecond for them.
 const PIECES_AT_A_TIME: usize = 16;
@@ -26,22 +25,15 @@ impl ServerSession {
                     let study = self.runs.get(&run).copied().unwrap_or_default();
                     self.notify(Notification::Started(run, Box::new(StartedRun::of(study, *info, num_cores()))))?;
                 }
-                EventKind::Deviation(DeviationUpdate { id, post_filter_fwhm_mm, volume: Some(volume) }) => {
-                    let image = StoredIterate { id, extremes: volume.extremes(), volume };
-                    self.images.set_deviation(image, post_filter_fwhm_mm);
-                }
-                EventKind::CoupledImages(_) => {}
-                EventKind::Oxygen(update) => {
-                    let maps = Some((run, update.num_images)).filter(|_| update.maps.is_ok());
-                    let is_known = maps.is_some() && self.oxygen == maps;
-                    self.oxygen = maps;
-                    self.notify(Notification::Oxygen(run, Box::new(OxygenMessage::of(*update, is_known))))?;
-                }
+                EventKind::Volumes { of: VolumesOf::Coupled, .. } => {}
                 kind => {
                     self.running.take_if(|_| run == self.latest && matches!(kind, EventKind::Failed(_)));
                     self.notify(Notification::Event(Event { run, kind }))?;
                 }
             }
+        }
+        for volumes in self.session.take_volumes().into_iter().filter(|volumes| volumes.of != VolumesOf::Coupled) {
+            self.images.set_volumes(volumes);
         }
         if let Some(frame) = self.session.take_frame()
             && let Some(before) = self.images.set_newest(frame, Instant::now())

@@ -9,9 +9,9 @@ use crate::coded::Problem;
 use crate::plan::{Forecast, RunSettings, StudyFiles, forecast};
 use crate::remote::protocol::error::RemoteError;
 use crate::remote::protocol::framing::encode;
-use crate::remote::protocol::messages::{Notification, Rois, ToClient};
+use crate::remote::protocol::messages::{Notification, ToClient};
 use crate::remote::protocol::study::{StudyId, StudyMetadata, job_of, validate};
-use crate::session::{Control, Event, EventKind};
+use crate::session::{Control, Event, EventKind, RoiSet};
 
 /// Number of latest runs whose studies are stored.
 const MAX_RUNS: u64 = 64;
@@ -51,7 +51,7 @@ impl ServerSession {
         &mut self,
         [run, study]: [u64; 2],
         settings: Box<RunSettings>,
-        rois: &Rois,
+        rois: RoiSet,
         paused: bool,
     ) -> Result<(), RemoteError> {
         if run <= self.latest {
@@ -67,7 +67,7 @@ impl ServerSession {
         };
         let job =
             job_of(data, settings).ok_or_else(|| RemoteError::invalid("a start of another kind of run than the study's"))?;
-        let rois = self.regions(rois)?.unwrap_or_default();
+        let rois = self.masked(rois);
         self.runs.retain(|before, _| run - before < MAX_RUNS);
         self.runs.insert(run, study);
         self.session.start_as(run, job, rois, paused);

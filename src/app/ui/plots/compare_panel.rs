@@ -119,7 +119,7 @@ fn number_ui(live: &LiveRun, reference: Option<&Reference>, view: &PlotsView, ui
         ui.label(RichText::new(reason).weak());
         return;
     }
-    let Some(newest) = live.comparisons.values().next_back() else {
+    let Some(newest) = live.found.comparisons.values().next_back() else {
         ui.label(RichText::new("Compared after the first full iteration.").weak());
         return;
     };

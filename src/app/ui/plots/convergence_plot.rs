@@ -70,7 +70,7 @@ fn lamp_text(live: &LiveRun) -> (String, bool) {
         }
         Some((num, _)) => (format!("Not converged yet: {num} of {NUM} images in a row within the limits"), false),
         None => {
-            let newest = live.comparisons.values().next_back().and_then(|found| found.convergence);
+            let newest = live.found.comparisons.values().next_back().and_then(|found| found.convergence);
             let above = newest.map_or_else(String::new, |newest| format!(": {}", above(&newest)));
             (format!("Not converged{above}"), false)
         }
@@ -109,16 +109,16 @@ mod tests {
             convergence: Some(Convergence { object_rmse, background_rmse: 0.005, region_error: Some(0.006 - 0.1 * object_rmse) }),
         };
         assert_eq!(lamp_text(&live), ("Not converged".to_owned(), false));
-        live.comparisons.insert(1, found(1, 0.02));
+        live.found.comparisons.insert(1, found(1, 0.02));
         assert_eq!(lamp_text(&live), ("Not converged: object RMSE 2.000 % (limit 1 %)".to_owned(), false));
-        live.comparisons.insert(2, found(2, 0.0));
+        live.found.comparisons.insert(2, found(2, 0.0));
         assert_eq!(lamp_text(&live).0, "Not converged: ROI means 0.6000 % (limit 0.5 %)");
-        (3..=11).for_each(|step| _ = live.comparisons.insert(step, found(step, 0.01)));
+        (3..=11).for_each(|step| _ = live.found.comparisons.insert(step, found(step, 0.01)));
         assert_eq!(lamp_text(&live), ("Not converged yet: 9 of 10 images in a row within the limits".to_owned(), false));
-        live.comparisons.insert(12, found(12, 0.01));
+        live.found.comparisons.insert(12, found(12, 0.01));
         assert_eq!(lamp_text(&live), ("Converged after 3 iterations".to_owned(), true));
         // One image beyond the limits begins the row again.
-        live.comparisons.insert(13, found(13, 0.011));
+        live.found.comparisons.insert(13, found(13, 0.011));
         assert!(!lamp_text(&live).1);
     }
 }

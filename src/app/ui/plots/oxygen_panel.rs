@@ -9,7 +9,7 @@ use crate::data::{OxygenSeries, Roi};
 use crate::measure::oximetry::{FigureDeviations, HYPOXIC_TORR, NO_RATE, OxygenFigures, OxygenHistogram};
 use crate::plan::NUM_OXYGEN_DRAWS;
 use crate::report::ALL_FITTED;
-use crate::session::{OxygenRedraw, OxygenUpdate};
+use crate::session::{OxygenImages, OxygenRedraw, OxygenUpdate};
 use crate::text::{counted, decimals};
 use crate::ui::layer::action::LayerAction;
 use crate::ui::layer::oxygen_map::OxygenMap;
@@ -35,8 +35,9 @@ pub struct OxygenView<'a> {
     pub num_images: usize,
     /// Iterations of the image under way, and their limit.
     pub next_image: Option<(u64, u64)>,
-    /// Newest maps.
+    /// Newest figures, and newest maps.
     pub update: Option<&'a OxygenUpdate>,
+    pub images: Option<&'a OxygenImages>,
     /// Draws of the noise so far.
     pub redraw: Option<&'a OxygenRedraw>,
     /// True if the noise is drawn again after the last image.
@@ -71,7 +72,7 @@ impl<'a> OxygenView<'a> {
             None if self.num_images < self.series.times_us.len() => {
                 format!("±: draws of the noise begin after the last {}", self.series.time_name())
             }
-            None if self.update.is_some_and(|update| update.maps.as_ref().is_ok_and(|maps| maps.po2_sd.is_none())) => {
+            None if self.update.is_some_and(|update| update.all.as_ref().is_some_and(|all| all.voxel_sd_torr.is_none())) => {
                 format!("±: not known without residuals; add an image at another {}", self.series.time_name())
             }
             None => String::new(),
@@ -105,11 +106,11 @@ pub fn oxygen_ui(view: &OxygenView, ui: &mut Ui, actions: &mut Vec<LayerAction>)
             ScrollArea::both().id_salt("oxygen").auto_shrink([false, false]).show(ui, |ui| {
                 map_ui(view, ui, actions);
                 ui.label(RichText::new(view.progress()).small());
-                match view.update.map(|update| &update.maps) {
-                    Some(Ok(maps)) => {
+                match view.update.map(|update| &update.counts) {
+                    Some(Ok(counts)) => {
                         table_ui(view, ui);
                         ui.add(egui::Label::new(RichText::new(view.redraw_text()).small()).wrap());
-                        fit_counts_ui(&maps.counts, NO_RATE, ui);
+                        fit_counts_ui(counts, NO_RATE, ui);
                     }
                     Some(Err(reason)) => _ = ui.add(egui::Label::new(format!("No map yet: {reason}.")).wrap()),
                     None => _ = ui.label(RichText::new("The map begins with the first images of the run.").weak()),
@@ -125,11 +126,10 @@ pub fn oxygen_ui(view: &OxygenView, ui: &mut Ui, actions: &mut Vec<LayerAction>)
 /// Draws the choice of the map.
 fn map_ui(view: &OxygenView, ui: &mut Ui, actions: &mut Vec<LayerAction>) {
     let rate = view.series.calibration.rate;
-    let maps = view.update.and_then(|update| update.maps.as_ref().ok());
     ui.horizontal_wrapped(|ui| {
         ui.label("Map");
         for &map in OxygenMap::VARIANTS {
-            let exists = map == OxygenMap::Signal || maps.is_some_and(|maps| map.of(maps).is_some());
+            let exists = map == OxygenMap::Signal || view.images.is_some_and(|images| map.of(images).is_some());
             let button = egui::Button::selectable(view.map == map, map.name(rate));
             if ui.add_enabled(exists, button).on_hover_text(map.help()).clicked() {
                 actions.push(LayerAction::ShowOxygen(map));

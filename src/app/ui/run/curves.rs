@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashSet};
 
 use egui::Color32;
 
-use super::live::{LiveRun, Mark, Peaks};
+use super::live::{LiveRun, Mark};
 use super::roi_branches::{Branch, RoiPoint};
 use super::thinning::thinned;
 use crate::data::{Roi, RoiRole};
 use crate::measure::{Convergence, NoPeakWidth, PeakWidth};
 use crate::recon::{AscentReport, AscentTuning, ObjectiveValue, RaceReport};
-use crate::session::{Comparison, background_nsr, roi_numbers};
+use crate::session::{Comparison, PeaksFound, background_nsr, roi_numbers};
 use crate::statistics::mean;
 use crate::ui::widgets::theme;
 
@@ -138,7 +138,7 @@ impl Curves {
         let residual = live.before_iterations(|step| step.residual);
         curves.residual = thinned(&residual).map(|[step, value]| [at(*step), *value]).collect();
         curves.add_ascent(live);
-        let compared: Vec<&Comparison> = live.comparisons.values().collect();
+        let compared: Vec<&Comparison> = live.found.comparisons.values().collect();
         let (same, last): (Vec<_>, Vec<_>) = compared.into_iter().partition(|found| found.is_fixed || found.is_of_same_number());
         let points = |of: &[&Comparison], value: fn(&Comparison) -> f64| -> Vec<[f64; 2]> {
             thinned(of).map(|found| [at(found.subiteration as f64), value(found)]).collect()
@@ -148,7 +148,7 @@ impl Curves {
             (points(&same, |found| found.correlation), points(&last, |found| found.correlation));
         (curves.difference, curves.difference_with_last) = (points(&same, difference), points(&last, difference));
         let converging: Vec<(usize, Convergence)> =
-            live.comparisons.values().filter_map(|found| Some((found.subiteration, found.convergence?))).collect();
+            live.found.comparisons.values().filter_map(|found| Some((found.subiteration, found.convergence?))).collect();
         let measure = |value: fn(&Convergence) -> Option<f64>| -> Vec<[f64; 2]> {
             let points = thinned(&converging);
             points.filter_map(|(step, found)| Some([at(*step as f64), 100.0 * value(found)?])).collect()
@@ -156,7 +156,7 @@ impl Curves {
         curves.object_rmse = measure(|found| Some(found.object_rmse));
         curves.background_rmse = measure(|found| Some(found.background_rmse));
         curves.region_error = measure(|found| found.region_error);
-        curves.fwhm = fwhm_curves(&live.peaks).into_iter().map(|peak| peak.on_axis(at)).collect();
+        curves.fwhm = fwhm_curves(&live.found.peaks).into_iter().map(|peak| peak.on_axis(at)).collect();
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
         let races: Vec<(usize, Option<RaceReport>)> = live.steps.values().map(|step| (step.subiteration, step.race)).collect();
         for stretch in races.chunk_by(|before, after| before.1.is_some() == after.1.is_some()).filter(|part| part[0].1.is_some())
@@ -264,7 +264,7 @@ impl PeakCurve {
 
 /// Returns a curve over the steps for each peak of the last image with peaks. In the other images, the same peak is the one with
 /// the nearest middle, if this lies within the peak at half of its height.
-fn fwhm_curves(peaks: &Peaks) -> Vec<PeakCurve> {
+fn fwhm_curves(peaks: &PeaksFound) -> Vec<PeakCurve> {
     let found = |widths: &Vec<Result<PeakWidth, NoPeakWidth>>| widths.iter().flatten().copied().collect::<Vec<_>>();
     let Some(last) = peaks.widths.values().rfind(|widths| !found(widths).is_empty()) else { return Vec::new() };
     let curve = |(number, peak): (usize, &PeakWidth)| {
@@ -324,7 +324,7 @@ mod tests {
     fn a_peak_is_followed_through_the_iterates_by_its_place() {
         let peak = |centre_mm, fwhm_mm| Ok(PeakWidth { fwhm_mm, sd_mm: 0.1, centre_mm, height: 1.0, fwtm_mm: None });
         let mut live = LiveRun::default();
-        live.peaks.widths = [
+        live.found.peaks.widths = [
             (1, vec![peak(11.0, 9.0)]),
             (2, vec![Err(NoPeakWidth::Flat), peak(31.0, 7.0)]),
             (3, vec![peak(10.0, 6.0), peak(20.0, 5.0), peak(30.0, 5.0)]),

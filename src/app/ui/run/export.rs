@@ -24,7 +24,7 @@ fn rows(live: &LiveRun, scale: Option<ValueScale>) -> Vec<Measurement> {
     let newest = live.rois.newest();
     // Iterates that were measured again after an edit may have ROI sums alone.
     let measured = newest.into_iter().flat_map(|branch| branch.points.keys());
-    let steps: BTreeSet<&usize> = live.steps.keys().chain(measured).chain(live.comparisons.keys()).collect();
+    let steps: BTreeSet<&usize> = live.steps.keys().chain(measured).chain(live.found.comparisons.keys()).collect();
     let mut rows = table.first_rows();
     for step in steps {
         rows.extend(live.steps.get(step).iter().flat_map(|figures| table.step_rows(figures)));
@@ -32,7 +32,7 @@ fn rows(live: &LiveRun, scale: Option<ValueScale>) -> Vec<Measurement> {
             rows.extend(table.roi_rows(point.iteration, *step, &branch.rois, &point.sums));
             rows.extend(table.deviation_rows(point.iteration, *step, &branch.rois, &point.deviations));
         }
-        rows.extend(live.comparisons.get(step).iter().flat_map(|comparison| table.comparison_rows(comparison)));
+        rows.extend(live.found.comparisons.get(step).iter().flat_map(|comparison| table.comparison_rows(comparison)));
     }
     rows
 }

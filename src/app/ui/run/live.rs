@@ -5,18 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::recovery::LiveRecovery;
 use super::roi_branches::RoiBranches;
 use super::stages::StageLog;
-use super::thinning::limit;
 use crate::data::{Modality, RelaxationRate, Roi, Volume};
-use crate::measure::{NoPeakWidth, PeakWidth};
 use crate::operator::Accumulation;
 use crate::plan::{IterationScheme, Provenance, StartInfo};
 use crate::recon::{AscentTuning, Explained, Optimality, RaceReport};
 use crate::session::{
-    Comparison, EndReason, Event, EventKind, IterateReport, OxygenImages, OxygenRedraw, OxygenUpdate, PeakLine, PeaksPoint,
-    RunId, RunRecord, RunTable, StepFigures,
+    Answer, Comparison, EndReason, Event, EventKind, Found, IterateReport, OxygenImages, OxygenRedraw, OxygenUpdate, RegionSums,
+    RunId, RunRecord, RunTable, StepFigures, limit,
 };
 use crate::task::Task;
 
@@ -56,25 +53,6 @@ impl RunState {
             RunState::Ended(EndReason::Cancelled) => "cancelled",
             RunState::Failed => "failed",
         }
-    }
-}
-
-/// Peaks along one line.
-#[derive(Clone, Debug, Default)]
-pub struct Peaks {
-    line: Option<PeakLine>,
-    /// Width of each peak, or the reason that it has none, by number of complete steps.
-    pub widths: BTreeMap<usize, Vec<Result<PeakWidth, NoPeakWidth>>>,
-}
-
-impl Peaks {
-    /// Adds measured peaks. Those along another line are discarded.
-    fn add(&mut self, line: PeakLine, points: &[PeaksPoint]) {
-        if self.line != Some(line) {
-            *self = Self { line: Some(line), ..Self::default() };
-        }
-        self.widths.extend(points.iter().map(|point| (point.subiteration, point.widths.clone())));
-        limit(&mut self.widths, |_| false);
     }
 }
 
@@ -119,20 +97,18 @@ pub struct LiveRun {
     pub steps: BTreeMap<usize, StepFigures>,
     /// ROI curves.
     pub rois: RoiBranches,
-    /// Comparisons with the reference by number of complete steps.
-    pub comparisons: BTreeMap<usize, Comparison>,
-    /// Peaks along the line of the profile.
-    pub peaks: Peaks,
-    /// Maps of oxygen of the images so far.
+    /// Answers of the measurements of its iterates.
+    pub found: Found,
+    /// Figures of the maps of oxygen of the images so far.
     pub oxygen: Option<OxygenUpdate>,
+    /// Newest maps of oxygen that were received, and their number of images.
+    pub oxygen_images: Option<(usize, OxygenImages)>,
     /// Newest images of all radicals that were received.
     pub radicals: Option<RadicalImages>,
     /// File of the images of all radicals, which are written when they arrive.
     pub radicals_file: Option<PathBuf>,
     /// Standard deviations of their figures between draws of the noise.
     pub oxygen_redraw: Option<OxygenRedraw>,
-    /// Recovery coefficients of the NEMA spheres.
-    pub recovery: LiveRecovery,
     /// Marks, each with the number of complete steps at that time.
     pub marks: Vec<(usize, Mark)>,
     pub stages: StageLog,
@@ -204,19 +180,13 @@ impl LiveRun {
     /// Returns the maps of oxygen of the newest image, and their relaxation rate.
     pub fn oxygen_maps(&self) -> Option<(RelaxationRate, &OxygenImages)> {
         let series = self.info.as_ref()?.job.data().oximetry()?;
-        Some((series.calibration.rate, self.oxygen.as_ref()?.maps.as_ref().ok()?))
+        Some((series.calibration.rate, &self.oxygen_images.as_ref()?.1))
     }
 
     /// Returns the names of the radicals with an image each; none of a run with one image.
     pub fn radical_names(&self) -> Vec<String> {
         let radicals = self.info.as_ref().map_or(&[][..], |info| &info.job.settings.radicals);
         if radicals.len() > 1 { radicals.iter().map(|radical| radical.name.clone()).collect() } else { Vec::new() }
-    }
-
-    /// Takes and returns the images of all radicals after the newest step: events arrive in order.
-    pub fn take_radicals(&mut self, images: Vec<Volume>) -> &RadicalImages {
-        let subiteration = self.progress().0;
-        self.radicals.insert(RadicalImages { subiteration, images: images.into_iter().map(Arc::new).collect() })
     }
 
     /// True if any iterate was measured.
@@ -253,22 +223,16 @@ impl LiveRun {
                 }
             }
             EventKind::Iterate(report) => self.add_iterate(report),
-            EventKind::Remeasured { branch, points, deviations } => {
+            EventKind::Measured(Answer::Regions(RegionSums { branch, points, deviations })) => {
                 let is_new = self.rois.add_remeasured(*branch, points);
                 if let Some((subiteration, deviations)) = deviations {
                     self.rois.add_deviations(*branch, *subiteration, deviations);
                 }
                 self.mark_edit(is_new);
             }
-            EventKind::Compared { points, .. } => {
-                self.comparisons.extend(points.iter().map(|point| (point.subiteration, *point)));
-                limit(&mut self.comparisons, |_| false);
-            }
-            EventKind::Deviation(_) | EventKind::CoupledImages(_) => {}
+            EventKind::Measured(answer) => self.found.add(answer),
             EventKind::Oxygen(update) => self.oxygen = Some((**update).clone()),
             EventKind::OxygenRedraw(update) => self.oxygen_redraw = Some((**update).clone()),
-            EventKind::Profiled { line, points } => self.peaks.add(*line, points),
-            EventKind::Recovered { query, points } => self.recovery.add(*query, points),
             EventKind::Explained { subiteration, explained } => {
                 if let Some(record) = &mut self.record {
                     record.explained(*subiteration, *explained);
@@ -298,7 +262,7 @@ impl LiveRun {
                 }
                 self.marks.push((at, Mark::Rule(rule.clone())));
             }
-            EventKind::Notice(_) => {}
+            EventKind::Volumes { .. } | EventKind::Notice(_) => {}
         }
     }
 
@@ -409,7 +373,7 @@ impl LiveRun {
     /// Returns how many of the newest images in a row are close enough to the reference, and the first of them.
     pub fn close_images(&self) -> Option<(usize, &Comparison)> {
         let is_close = |found: &&Comparison| found.convergence.is_some_and(|convergence| convergence.is_close());
-        let close: Vec<&Comparison> = self.comparisons.values().rev().take_while(is_close).collect();
+        let close: Vec<&Comparison> = self.found.comparisons.values().rev().take_while(is_close).collect();
         Some((close.len(), *close.last()?))
     }
 
@@ -515,7 +479,11 @@ mod tests {
         live.begin_branch(2, &[]);
         live.apply(&Event {
             run: 3,
-            kind: EventKind::Remeasured { branch: 2, points: vec![(1, 1, Vec::new())], deviations: None },
+            kind: EventKind::Measured(Answer::Regions(RegionSums {
+                branch: 2,
+                points: vec![(1, 1, Vec::new())],
+                deviations: None,
+            })),
         });
         live.apply(&report(2, Accumulation::Atomic));
         // The second report was measured for the first branch, before the solver knew of the edit.

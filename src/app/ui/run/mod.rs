@@ -10,7 +10,6 @@ pub mod live;
 mod on_screen;
 pub mod post_filter;
 pub mod recon_panel;
-pub mod recovery;
 pub mod reference;
 pub mod roi_branches;
 pub mod roi_edits;

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::OccupiedEntry;
 
-use super::thinning::limit;
 use crate::data::{Roi, RoiSums};
-use crate::session::IterateReport;
+use crate::session::{IterateReport, limit};
 
 /// ROI sums of one iterate.
 #[derive(Clone, Debug, PartialEq)]

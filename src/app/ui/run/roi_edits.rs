@@ -2,7 +2,7 @@
 
 use super::live::LiveRun;
 use crate::data::MaskedRois;
-use crate::session::{Command, RoiSet, Session};
+use crate::session::{Control, Query, RoiSet, Session};
 
 /// The edits of the regions as they were sent for one run.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ impl RoiEdits {
         if was_held && !is_held {
             self.held = None;
             if is_active {
-                session.send(Command::SetRois(RoiSet { branch: self.branch, rois: self.sent.clone() }));
+                session.send(Control::SetRois(RoiSet { branch: self.branch, rois: self.sent.clone() }));
             }
         }
         is_edited
@@ -47,7 +47,7 @@ impl RoiEdits {
         if none_moved {
             live.rois.rename(self.branch, rois);
             if is_active {
-                session.send(Command::RenameRois(rois.clone()));
+                session.send(Control::RenameRois(RoiSet { branch: self.branch, rois: rois.clone() }));
             }
             return;
         }
@@ -56,10 +56,10 @@ impl RoiEdits {
         if is_held || self.held.is_some() {
             let edit = *self.held.get_or_insert(self.branch);
             live.rois.draft(self.branch, edit, rois);
-            session.measure(live.run, set);
+            session.send(Control::Measure(live.run, Query::Regions(set)));
         } else {
             live.begin_branch(self.branch, rois);
-            if is_active { _ = session.send(Command::SetRois(set)) } else { session.measure(live.run, set) }
+            session.send(if is_active { Control::SetRois(set) } else { Control::Measure(live.run, Query::Regions(set)) });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! View of a run: its settings, live state, images and numbers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::action::RunAction;
@@ -16,13 +16,12 @@ use super::recon_panel::{GATHERED, why_not};
 use super::reference::ReferenceChoice;
 use super::roi_edits::RoiEdits;
 use crate::data::{FrameTime, MaskedRois, Modality, Notice, Roi};
-use crate::geometry::Grid;
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Job};
 use crate::recon::AscentTuning;
 use crate::remote::Remote;
 use crate::render::Palette;
-use crate::session::{Command, Control, Event, IterateUpdate, PeakLine, RecoveryQuery, RunId, Session, StopRule};
+use crate::session::{Command, Control, Event, HistoryChange, IterateUpdate, MeasurementKey, Query, RunId, Session, StopRule};
 use crate::ui::rois::measured::{MeasuredImage, TableCache};
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::state::StudyState;
@@ -101,10 +100,8 @@ pub struct RunView {
     post_filter: PostFilter,
     /// ROIs as they were sent.
     pub(super) edits: RoiEdits,
-    /// Line along which peaks are measured, and the run of the images.
-    sent_line: Option<(RunId, PeakLine)>,
-    /// Query for recovery coefficients that was sent last, and the run of the images.
-    sent_recovery: Option<(RunId, RecoveryQuery)>,
+    /// Queries that were sent last, and the run of the images.
+    sent_queries: BTreeMap<MeasurementKey, (RunId, Query)>,
     /// Stop rules that were sent last.
     sent_rules: Vec<StopRule>,
     /// Run that started automatically and that the user has not changed since.
@@ -158,7 +155,7 @@ impl RunView {
         let branch = rois.branch;
         let run = input.session.send(Command::Start { job, rois, paused });
         if self.series.is_some() {
-            input.session.retain(run);
+            input.session.send(HistoryChange::Retain(run));
         }
         let live = LiveRun::requested(run, branch, input.rois, paused).numbered_after(self.runs_before);
         let made = input.study.open.as_ref().map_or("", |open| open.kind().made_at_start());
@@ -259,7 +256,7 @@ impl RunView {
             RunAction::Play(false) => self.playing = None,
             RunAction::Pin(is_pinned) => self.pin(is_pinned, session),
             RunAction::SetHistoryBytes(bytes) => {
-                session.set_history_bytes(bytes);
+                session.send(HistoryChange::SetBudget(bytes));
                 self.refresh_history(session);
             }
             RunAction::Dismiss(run) => return Some(RunRequest::Dismiss(run)),
@@ -373,7 +370,7 @@ impl RunView {
     fn pin(&mut self, is_pinned: bool, session: &Session) {
         let Some(id) = self.shown.id().filter(|id| id.run == self.live.run) else { return };
         let number = self.number(id.iteration, id.subiteration);
-        session.pin(id.run, id.subiteration, is_pinned);
+        session.send(HistoryChange::Pin(id.run, id.subiteration, is_pinned));
         if is_pinned {
             self.pinned.insert(number)
         } else {
@@ -410,25 +407,12 @@ impl RunView {
         }
     }
 
-    /// Requests the measurement of the peaks along a line through the images, or ends it.
-    pub fn send_line(&mut self, line: impl Fn(&Grid) -> Option<PeakLine>, session: &Session) {
-        let Some(info) = &self.live.info else { return };
-        let line = line(info.job.grid()).map(|line| (self.live.run, line));
-        if line != self.sent_line {
-            self.sent_line = line;
-            session.measure_peaks(self.live.run, line.map(|(_, line)| line));
-        }
-    }
-
-    /// Requests the recovery coefficients of the images, or ends their measurement.
-    pub fn send_recovery(&mut self, query: Option<RecoveryQuery>, session: &Session) {
-        if self.live.info.is_none() {
-            return;
-        }
-        let query = query.map(|query| (self.live.run, query));
-        if query != self.sent_recovery {
-            session.measure_recovery(self.live.run, query.as_ref().map(|(_, query)| query.clone()));
-            self.sent_recovery = query;
+    /// Sends a query for a measurement of the images, unless it was sent.
+    pub fn measure(&mut self, query: Query, session: &Session) {
+        let (key, query) = (MeasurementKey::from(&query), (self.live.run, query));
+        if self.live.info.is_some() && self.sent_queries.get(&key) != Some(&query) {
+            session.send(Control::Measure(query.0, query.1.clone()));
+            self.sent_queries.insert(key, query);
         }
     }
 
@@ -454,7 +438,7 @@ impl RunView {
 
     /// Discards the comparisons after a change of the reference.
     pub fn forget_comparisons(&mut self) {
-        self.live.comparisons.clear();
+        self.live.found.comparisons.clear();
         self.curves_are_old = true;
     }
 

@@ -15,7 +15,10 @@ use crate::geometry::Grid;
 use crate::io::read_volume;
 use crate::plan::{Forecast, Job};
 use crate::remote::Remote;
-use crate::session::{CompareWith, Event, EventKind, PeakLine, ReferenceId, RoiSet, RunId, Session, StoredIterate};
+use crate::session::{
+    Answer, CompareWith, Control, Event, EventKind, HistoryChange, LATEST_RUN, PeakLine, Query, ReferenceId, RoiSet, RunId,
+    Session, StoredIterate,
+};
 use crate::task::BackgroundTask;
 use crate::ui::study::state::StudyState;
 
@@ -113,7 +116,7 @@ impl Runs {
 
     /// Adds the active run to the earlier ones. Beyond [`MAX_RUNS`], the oldest one that is not the reference is discarded.
     fn keep_active(&mut self, session: &Session) {
-        session.retain(self.active.live.run);
+        session.send(HistoryChange::Retain(self.active.live.run));
         let next = self.active.next();
         self.kept.push(std::mem::replace(&mut self.active, next));
         while self.kept.len() >= MAX_RUNS {
@@ -173,13 +176,13 @@ impl Runs {
     /// Compares with these images, or with none.
     fn replace_reference(&mut self, next: Option<Reference>, image: Option<StoredIterate>, session: &Session) {
         if let Some(next) = next.as_ref().filter(|next| !next.is_file()) {
-            session.retain(next.run());
+            session.send(HistoryChange::Retain(next.run()));
         }
         let with = next.as_ref().map(|next| self.beside.fix(next, image));
         let before = std::mem::replace(&mut self.reference, next);
         let stays = |run: RunId| self.kept.iter().any(|view| view.live.run == run) || self.is_reference(run);
         if let Some(before) = before.filter(|before| !before.is_file() && !stays(before.run())) {
-            session.release(before.run());
+            session.send(HistoryChange::Release(before.run()));
         }
         self.active.forget_comparisons();
         self.compared_with = with;
@@ -210,7 +213,8 @@ impl Runs {
 
     /// Requests the comparison with the reference over the present regions.
     fn compare(&self, session: &Session) {
-        session.compare_with(self.compared_with.clone(), RoiSet { branch: 0, rois: self.compared_rois.clone() });
+        let rois = RoiSet { branch: 0, rois: self.compared_rois.clone() };
+        session.send(Control::Measure(LATEST_RUN, Query::Similarity((self.compared_with.clone(), rois))));
     }
 
     /// Sets the reference that the user has chosen.
@@ -241,7 +245,7 @@ impl Runs {
         }
         for mut view in self.kept.extract_if(.., |view| view.live.run == run) {
             view.clear(session);
-            session.release(run);
+            session.send(HistoryChange::Release(run));
         }
     }
 
@@ -294,7 +298,10 @@ impl Runs {
 
     /// Requests the measurement of the peaks along a line on the images of all runs, or ends it.
     pub fn send_line(&mut self, line: impl Fn(&Grid) -> Option<PeakLine>, session: &Session) {
-        self.all_mut().for_each(|view| view.send_line(&line, session));
+        for view in self.all_mut() {
+            let line = view.live.info.as_ref().and_then(|info| line(info.job.grid()));
+            view.measure(Query::Peaks(line), session);
+        }
     }
 
     /// Updates the curves of the earlier runs.
@@ -320,7 +327,7 @@ impl Runs {
     pub fn receive(&mut self, event: &Event) -> bool {
         // Comparisons with an earlier reference are outdated.
         let is_ours = |id: ReferenceId| self.reference.as_ref().is_some_and(|reference| reference.id() == id);
-        if matches!(event.kind, EventKind::Compared { reference, .. } if !is_ours(reference)) {
+        if matches!(event.kind, EventKind::Measured(Answer::Similarity((reference, _))) if !is_ours(reference)) {
             return false;
         }
         if let (EventKind::Iterate(report), Some(reference)) = (&event.kind, &mut self.reference) {
@@ -430,7 +437,7 @@ mod tests {
     fn the_images_of_the_reference_stay_and_those_after_it_are_compared_with_them() {
         let session = Session::start(|| {});
         let mut runs = Runs::new(RunView::new(ColourScale::automatic(Palette::Grey)));
-        let is_compared = |runs: &Runs| runs.active().live.comparisons.len() == 2;
+        let is_compared = |runs: &Runs| runs.active().live.found.comparisons.len() == 2;
         let first = finish(&mut runs, &session, |_| true);
         let lengths = || [1, 2, 3].map(|run| session.history(run).len());
         runs.refer_to(Some(99), &session);
@@ -439,7 +446,7 @@ mod tests {
         assert!(runs.reference().unwrap().title.starts_with("run 1: OSEM"), "{:?}", runs.reference());
         finish(&mut runs, &session, is_compared);
         // The same settings give the same images.
-        let comparisons: Vec<_> = runs.active().live.comparisons.values().collect();
+        let comparisons: Vec<_> = runs.active().live.found.comparisons.values().collect();
         assert!(comparisons.iter().all(|found| (found.correlation - 1.0).abs() < 1e-12), "{comparisons:?}");
         assert_eq!((lengths(), comparisons[1].reference.unwrap()[0]), ([2, 2, 0], 2));
         // What is said of another reference comes too late.
@@ -455,13 +462,13 @@ mod tests {
         };
         let says = |run, subiteration| {
             let reference = ReferenceId { run, subiteration };
-            Event { run: 2, kind: EventKind::Compared { reference, points: vec![comparison] } }
+            Event { run: 2, kind: EventKind::Measured(Answer::Similarity((reference, comparison))) }
         };
         assert!(!runs.receive(&says(7, None)) && !runs.receive(&says(first, Some(1))));
         finish(&mut runs, &session, is_compared);
         assert_eq!(lengths(), [2, 0, 2]);
         runs.refer_to(None, &session);
-        assert_eq!((lengths(), runs.active().live.comparisons.len()), ([0, 0, 2], 0));
+        assert_eq!((lengths(), runs.active().live.found.comparisons.len()), ([0, 0, 2], 0));
     }
 
     #[test]
@@ -473,7 +480,7 @@ mod tests {
         let refused = runs.choose_reference(choice(7), &session).unwrap_err();
         assert!(refused.contains("was discarded") && runs.reference().is_none(), "{refused}");
         runs.choose_reference(choice(1), &session).unwrap();
-        let is_compared = |runs: &Runs| runs.active().live.comparisons.len() == 2;
+        let is_compared = |runs: &Runs| runs.active().live.found.comparisons.len() == 2;
         while !is_compared(&runs) {
             runs.receive(&session.events().recv_timeout(Duration::from_secs(60)).unwrap());
         }
@@ -486,10 +493,10 @@ mod tests {
         // Its image is there also when the history has let it go.
         runs.keep_active(&session);
         finish(&mut runs, &session, is_compared);
-        session.set_history_bytes(1);
+        session.send(HistoryChange::SetBudget(1));
         assert!(!session.history(first).iter().any(|kept| kept.id.iteration == 1));
         assert_eq!(words(&mut runs), Some((named.clone(), named)));
-        let found: Vec<_> = runs.active().live.comparisons.values().collect();
+        let found: Vec<_> = runs.active().live.found.comparisons.values().collect();
         assert!(found.iter().all(|found| found.is_fixed && found.reference == Some([1, 1])), "{found:?}");
         assert!((found[0].correlation - 1.0).abs() < 1e-12, "{found:?}");
         // Another choice, and it is one no more.

@@ -38,7 +38,7 @@ fn compared(live: &LiveRun, reference: Option<&Reference>) -> Result<Similarity,
     if has_race {
         return Err(format!("run {run}, the reference, had a race itself: choose another one under Compare"));
     }
-    let newest = live.comparisons.values().next_back().filter(|newest| live.race_at(newest.subiteration).is_some());
+    let newest = live.found.comparisons.values().next_back().filter(|newest| live.race_at(newest.subiteration).is_some());
     let newest = newest.ok_or_else(|| format!("no image of this run was compared with one of run {run} yet"))?;
     if !newest.is_of_same_number() {
         return Err(format!("run {run}, the reference, has no image of iteration {}", newest.iteration));

@@ -1,16 +1,19 @@
 //! Second image: actions, reading, position relative to the displayed image.
 
+use std::sync::Arc;
+
 use egui::Context;
 
 use super::app::App;
 use super::series_chooser::SeriesUse;
 use super::wake::waker;
-use crate::data::{AttenuationMap, ImageSpace, Modality, Notice, Placement, RunId, SeriesNames, Volume};
+use crate::data::{AttenuationMap, ImageSpace, IterateId, Modality, Notice, Placement, SeriesNames, Volume};
 use crate::render::{Palette, VolumeSlot};
-use crate::session::{Control, DeviationUpdate};
+use crate::session::{Control, VolumesOf};
 use crate::ui::layer::action::LayerAction;
 use crate::ui::layer::run_map::RunMap;
 use crate::ui::layer::second_image::{SavedLayer, SecondImage};
+use crate::ui::run::live::RadicalImages;
 use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::slice_paint;
 use crate::ui::widgets::format;
@@ -74,13 +77,13 @@ impl App {
         let post_filter_fwhm_mm = Some(run.post_filter_mm).filter(|mm| *mm > 0.0);
         let key = (run.live.run, steps, post_filter_fwhm_mm.map(f64::to_bits));
         if steps > 0 && self.layer.requests_deviation(key) {
-            self.session.send(Control::MeasureDeviation { post_filter_fwhm_mm });
+            self.session.send(Control::ReadVolumes(VolumesOf::Deviation(post_filter_fwhm_mm)));
         }
     }
 
     /// Takes the standard deviations of an image.
-    pub(super) fn receive_deviation(&mut self, update: DeviationUpdate) {
-        if let Some(volume) = update.volume.filter(|_| self.layer.shows_deviation) {
+    pub(super) fn receive_deviation(&mut self, volumes: Vec<Arc<Volume>>) {
+        if let Some(volume) = volumes.into_iter().next().filter(|_| self.layer.shows_deviation) {
             self.layer.show_deviation(volume);
         }
     }
@@ -110,17 +113,17 @@ impl App {
         };
         let is_old = live.radicals.as_ref().is_none_or(|radicals| radicals.subiteration != last.subiteration);
         if is_old && self.layer.requests_radicals(live.run) {
-            self.session.send(Control::ReadCoupledImages);
+            self.session.send(Control::ReadVolumes(VolumesOf::Coupled));
         }
     }
 
     /// Takes the images of all radicals of a run, and writes them if that was requested.
-    pub(super) fn receive_radicals(&mut self, ctx: &Context, run: RunId, images: Vec<Volume>) {
+    pub(super) fn receive_radicals(&mut self, ctx: &Context, id: IterateId, images: Vec<Arc<Volume>>) {
         self.layer.received_radicals();
-        let Some(view) = self.runs.of_mut(run).filter(|view| !view.live.radical_names().is_empty()) else { return };
-        let (radicals, file) = (view.live.take_radicals(images).clone(), view.live.radicals_file.take());
-        if let Some(path) = file {
-            self.write_radicals(ctx, run, &path, &radicals);
+        let Some(view) = self.runs.of_mut(id.run).filter(|view| !view.live.radical_names().is_empty()) else { return };
+        let radicals = view.live.radicals.insert(RadicalImages { subiteration: id.subiteration, images }).clone();
+        if let Some(path) = view.live.radicals_file.take() {
+            self.write_radicals(ctx, id.run, &path, &radicals);
         }
     }
 

@@ -7,9 +7,9 @@ use egui::Context;
 
 use super::app::App;
 use super::wake::waker;
-use crate::data::{Notice, RunId, Volume};
+use crate::data::Notice;
 use crate::remote::ConnectionState;
-use crate::session::{EventKind, IterateUpdate};
+use crate::session::{EventKind, IterateUpdate, OxygenImages, Volumes, VolumesOf};
 use crate::ui::rois::search::RoiQuery;
 use crate::ui::slices::view::slice_index;
 use crate::ui::study::file_check::main_file;
@@ -42,6 +42,9 @@ impl App {
         self.receive_dropped(ctx);
         self.receive_feed(ctx);
         self.receive_events(ctx);
+        for volumes in self.session.take_volumes() {
+            self.receive_volumes(ctx, volumes);
+        }
         self.request_deviation();
         self.request_radicals();
         self.follow_spectra(ctx);
@@ -93,11 +96,20 @@ impl App {
         self.receive_list(ctx);
     }
 
-    /// Takes images that belong together: of all radicals of a run, or the spectra of the active one.
-    fn receive_coupled_images(&mut self, ctx: &Context, run: RunId, images: Vec<Volume>) {
+    /// Takes volumes of a displayed run. Coupled images are of all radicals of a run, or the spectra of the active one.
+    fn receive_volumes(&mut self, ctx: &Context, Volumes { id, of, volumes }: Volumes) {
+        let Some(view) = self.runs.of_mut(id.run) else { return };
+        if of == VolumesOf::Oxygen {
+            view.live.oxygen_images = OxygenImages::of_volumes(volumes).map(|images| (id.subiteration, images));
+            return;
+        }
         let live = &self.runs.active().live;
         let has_spectra = live.info.as_ref().is_some_and(|info| info.job.spectral_axis().is_some());
-        if live.run == run && has_spectra { self.receive_spectra(images) } else { self.receive_radicals(ctx, run, images) }
+        match of {
+            VolumesOf::Deviation(_) => self.receive_deviation(volumes),
+            VolumesOf::Coupled if live.run == id.run && has_spectra => self.spectra.receive(volumes, id.subiteration),
+            VolumesOf::Coupled | VolumesOf::Oxygen => self.receive_radicals(ctx, id, volumes),
+        }
     }
 
     fn receive_events(&mut self, ctx: &Context) {
@@ -114,8 +126,6 @@ impl App {
                 EventKind::Notice(notice) => self.notify(ctx, notice),
                 EventKind::Started(info) => self.take_simulations_of_run(&info),
                 EventKind::RuleMet(text) => self.notify(ctx, Notice::info(text)),
-                EventKind::Deviation(update) => self.receive_deviation(update),
-                EventKind::CoupledImages(images) => self.receive_coupled_images(ctx, event.run, images),
                 EventKind::Oxygen(_) | EventKind::OxygenRedraw(_) => {}
                 EventKind::Failed(problem) => {
                     self.notify(ctx, Notice::error(problem.text));

@@ -5,6 +5,7 @@ use egui::Context;
 use super::app::App;
 use super::files::nema::common_ratio;
 use super::panes::pane::Pane;
+use crate::session::Query;
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::recovery::action::RecoveryAction;
 use crate::ui::plots::recovery::recovery_panel::RecoveryView;
@@ -17,7 +18,8 @@ impl App {
         let is_drawn = self.panes.is_drawn(Pane::Table(BottomTab::Recovery));
         let rois = &self.rois.document.rois;
         let query = self.recovery.query(is_drawn, rois, common_ratio(rois));
-        self.runs.active_mut().send_recovery(query.filter(|query| query.activity_ratio.is_some()), &self.session);
+        let query = Query::Recovery(query.filter(|query| query.activity_ratio.is_some()));
+        self.runs.active_mut().measure(query, &self.session);
     }
 
     pub(super) fn recovery_view(&self) -> RecoveryView<'_> {

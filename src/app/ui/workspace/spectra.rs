@@ -12,7 +12,7 @@ use crate::data::Volume;
 use crate::io::measurements::MeasurementWriter;
 use crate::plan::{ImageKind, LinewidthRecord, Provenance};
 use crate::remote::Remote;
-use crate::session::Control;
+use crate::session::{Control, VolumesOf};
 use crate::ui::layer::line_map::{LineImages, LineMap};
 use crate::ui::layer::run_map::RunMap;
 use crate::ui::plots::BottomTab;
@@ -46,15 +46,9 @@ impl App {
         };
         match self.spectra.next(last.subiteration, live.is_running()) {
             Next::None => {}
-            Next::Now => _ = self.session.send(Control::ReadCoupledImages),
+            Next::Now => _ = self.session.send(Control::ReadVolumes(VolumesOf::Coupled)),
             Next::After(pause) => ctx.request_repaint_after(pause),
         }
-    }
-
-    /// Takes the spectra of the active run, which are those of its newest iterate.
-    pub(super) fn receive_spectra(&mut self, samples: Vec<Volume>) {
-        let steps = self.runs.active().live.last.as_ref().map_or(0, |last| last.subiteration);
-        self.spectra.receive(samples, steps);
     }
 
     /// Measures the lines of the regions in the newest fits.

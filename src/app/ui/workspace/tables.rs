@@ -173,6 +173,7 @@ impl App {
                     num_images: run.live.progress().0,
                     next_image: run.live.iterations_of_next_image(),
                     update: run.live.oxygen.as_ref(),
+                    images: run.live.oxygen_maps().map(|(_, images)| images),
                     redraw: run.live.oxygen_redraw.as_ref(),
                     has_redraw: run.live.info.as_ref().is_some_and(|info| !info.job.settings.algorithm.is_least_squares()),
                     map: self.layer.oxygen,

@@ -54,7 +54,7 @@ pub fn recovery_ui(view: &RecoveryView, ui: &mut Ui, actions: &mut Vec<RecoveryA
         ui.label(RichText::new(missing).weak());
         return;
     }
-    let points = &view.live.recovery.points;
+    let points = &view.live.found.recovery.points;
     if points.is_empty() {
         ui.label(RichText::new("Measured after the first full iteration.").weak());
         return;
@@ -99,7 +99,7 @@ fn ratio_ui(activity_ratio: Option<f64>, ui: &mut Ui, actions: &mut Vec<Recovery
 /// Returns the setting of the displayed image; where its filter is not in the map, or nothing was measured yet, the newest iteration
 /// with the nearest filter.
 fn shown_point<'a>(view: &RecoveryView<'a>) -> Option<&'a RecoveryPoint> {
-    let recovery = &view.live.recovery;
+    let recovery = &view.live.found.recovery;
     let (iteration, filter_mm) = view.shown.unwrap_or_default();
     recovery.at(iteration, filter_mm).or_else(|| {
         let newest = recovery.points.iter().map(|point| point.iteration).max()?;

@@ -131,10 +131,9 @@ impl SpectraState {
     }
 
     /// Takes images that were requested, of the iterate after this number of steps. Others than a sample each are discarded.
-    pub fn receive(&mut self, samples: Vec<Volume>, steps: usize) {
+    pub fn receive(&mut self, samples: Vec<Arc<Volume>>, steps: usize) {
         self.is_requested = false;
         if let Some(axis) = self.axis.filter(|axis| axis.num_samples == samples.len() && steps > 0) {
-            let samples = samples.into_iter().map(Arc::new).collect();
             self.newest = Some(Arc::new(Spectra { axis, samples, steps }));
         }
     }
@@ -217,10 +216,10 @@ mod tests {
     }
 
     /// A sample of lines of these widths, one voxel each.
-    fn samples(widths_mt: [f64; 2]) -> Vec<Volume> {
+    fn samples(widths_mt: [f64; 2]) -> Vec<Arc<Volume>> {
         let grid = Grid::centred([2, 1, 1], [1.0; 3]).unwrap();
         let values = |sample: usize| widths_mt.map(|width| lorentzian_derivative(axis().field_mt(sample), width) as f32).to_vec();
-        (0..20).map(|sample| Volume::from_vec(grid.clone(), values(sample), Unit::Arbitrary).unwrap()).collect()
+        (0..20).map(|sample| Arc::new(Volume::from_vec(grid.clone(), values(sample), Unit::Arbitrary).unwrap())).collect()
     }
 
     fn fit(state: &mut SpectraState) {
@@ -284,8 +283,7 @@ mod tests {
         assert!(state.newest().is_none() && state.images().is_none() && state.has_spectra());
         assert_eq!(state.settings().line, Line::Voigt);
         // Spectra that are all 0 have no lines.
-        let mut flat = samples([0.3, 0.4]);
-        flat.iter_mut().for_each(|sample| sample.as_mut_slice().fill(0.0));
+        let flat = vec![Arc::new(Volume::filled(Grid::centred([2, 1, 1], [1.0; 3]).unwrap(), 0.0)); 20];
         state.receive(flat, 1);
         fit(&mut state);
         assert!(state.failure().is_some() && state.images().is_none());

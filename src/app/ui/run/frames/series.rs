@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::data::{FrameTime, MaskedRois, Notice, frame_text, moved_limits};
 use crate::render::Palette;
-use crate::session::{EndReason, Event, IterateId, RunId, Session};
+use crate::session::{EndReason, Event, HistoryChange, IterateId, RunId, Session};
 use crate::ui::run::live::{LiveRun, Mark, RunState};
 use crate::ui::run::roi_edits::RoiEdits;
 use crate::ui::widgets::colour_scale::WindowPercentile;
@@ -191,7 +191,11 @@ impl FrameSeries {
 
     /// Keeps the images of its frames no longer.
     pub fn let_go(&self, current: RunId, session: &Session) {
-        self.done.values().map(|frame| frame.live.run).chain([current]).for_each(|run| session.release(run));
+        self.done
+            .values()
+            .map(|frame| frame.live.run)
+            .chain([current])
+            .for_each(|run| _ = session.send(HistoryChange::Release(run)));
     }
 }
 

@@ -53,7 +53,7 @@ impl App {
     fn settings_of_displayed(&self) -> Vec<RecoveryPoint> {
         let (run, shown) = (self.run(), self.run().shown.id());
         let is_of_run = shown.is_some_and(|id| id.run == run.live.run);
-        if is_of_run { run.live.recovery.points.clone() } else { Vec::new() }
+        if is_of_run { run.live.found.recovery.points.clone() } else { Vec::new() }
     }
 }
 

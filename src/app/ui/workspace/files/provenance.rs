@@ -69,8 +69,8 @@ impl App {
     fn covering_map(&self) -> Option<(Arc<Volume>, OximetryRecord)> {
         let RunMap::Oxygen(map) = self.hiding_map()? else { return None };
         let (live, open) = (&self.run().live, self.study.oximetry()?);
-        let update = live.oxygen.as_ref()?;
-        let times_us: Vec<f64> = open.series.times_us.iter().take(update.num_images).copied().collect();
+        let (num_images, images) = live.oxygen_images.as_ref()?;
+        let times_us: Vec<f64> = open.series.times_us.iter().take(*num_images).copied().collect();
         let record = OximetryRecord {
             images: times_us
                 .iter()
@@ -80,13 +80,13 @@ impl App {
             calibration: open.series.calibration.clone(),
             mask_fraction: MASK_FRACTION,
             is_magnitude: false,
-            iterations: update.iterations.clone(),
+            iterations: live.oxygen.as_ref()?.iterations.iter().take(*num_images).copied().collect(),
             explained: Vec::new(),
             draws: None,
             chi_square: None,
             noise_trend: None,
         };
-        Some((Arc::clone(map.of(update.maps.as_ref().ok()?)?), record))
+        Some((Arc::clone(map.of(images)?), record))
     }
 
     /// Writes the provenance record of a table of the run's numbers: of the displayed image if it belongs to the run, else of

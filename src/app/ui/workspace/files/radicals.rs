@@ -9,7 +9,7 @@ use crate::data::{Notice, RunId};
 use crate::io::{before_ending, check_image_unit};
 use crate::plan::Provenance;
 use crate::recon::gaussian_filter;
-use crate::session::Control;
+use crate::session::{Control, VolumesOf};
 use crate::ui::run::live::{RadicalImages, RunState};
 use crate::ui::run::run_view::RunView;
 use crate::ui::widgets::file_task::FileTask;
@@ -36,7 +36,7 @@ impl App {
             self.write_radicals(ctx, id.run, path, &radicals);
         } else if is_newest && live.state != RunState::Failed {
             live.radicals_file = Some(path.to_owned());
-            self.session.send(Control::ReadCoupledImages);
+            self.session.send(Control::ReadVolumes(VolumesOf::Coupled));
         } else {
             let (names, images) = (live.radical_names(), vec![Arc::clone(image)]);
             let (first, others) = (names.first().map_or("", String::as_str), names.get(1..).unwrap_or_default().join(", "));
