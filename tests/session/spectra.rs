@@ -7,7 +7,7 @@ use tomoscope::data::{FieldAxis, Study, Sweep, Volume};
 use tomoscope::measure::spectrum::{Line, LineFitter, line_maps};
 use tomoscope::operator::grid_about_zero;
 use tomoscope::phantom::epri::{Phantom, SpectralOptions, SweepOptions, by_name, simulate_spectral};
-use tomoscope::plan::{AlgorithmChoice, Data, DeviceChoice, Job, RunSettings, SPECTRAL_SAMPLES, default_settings_of, prepare};
+use tomoscope::plan::{AlgorithmChoice, Data, DeviceChoice, Job, RunSettings, SPECTRAL_SAMPLES, prepare};
 use tomoscope::session::{Command, Control, EndReason, EventKind, RunId, VolumesOf};
 use tomoscope::task::Task;
 

@@ -15,7 +15,7 @@ use tomoscope::operator::Accumulation;
 use tomoscope::plan::{DeviceChoice, Job, RunSettings, StartInfo};
 use tomoscope::recon::{AscentReport, AscentTuning, Estimate, StageTimes};
 use tomoscope::session::{
-    Command, EndReason, Event, EventKind, IterateReport, IterateUpdate, Message, Query, RunId, Session, SessionOptions,
+    Command, Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, Message, Query, RunId, Session, SessionOptions,
     SolverChannels, StoredIterate, Trace, Transport,
 };
 use tomoscope::ui::{App, AppOptions};
@@ -41,12 +41,12 @@ impl Transport for Stream {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         match message.command {
             Command::Start { job, rois, .. } => *started = Some((message.run, job, rois.branch)),
-            Command::SetRois(rois) => started.iter_mut().for_each(|(.., branch)| *branch = rois.branch),
+            Command::Control(Control::SetRois(rois)) => {
+                started.iter_mut().for_each(|(.., branch)| *branch = rois.branch);
+            }
             _ => {}
         }
     }
-
-    fn query(&self, _: Query) {}
 }
 
 impl Stream {
