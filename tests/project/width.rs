@@ -33,6 +33,23 @@ const OPTIONS: &[Feature] = &[
     Feature { word: "corrections_of_another_scan", own: &["cli/reconstruct/options.rs"], max_others: 0 },
 ];
 
+/// (The line of the table of measurements hands on. `hostile.rs` is the test of all messages.)
+const MEASUREMENTS: &[Feature] = &[
+    Feature {
+        word: "RecoveryQuery",
+        own: &[
+            "app/session/measurements/recovery.rs",
+            "app/ui/plots/recovery/state.rs",
+            "app/remote/hostile.rs",
+            "cli/earl/options.rs",
+            "cli/earl/run.rs",
+        ],
+        max_others: 1,
+    },
+    Feature { word: "RecoveryFound", own: &["app/session/measurements/recovery.rs"], max_others: 1 },
+    Feature { word: "PeaksFound", own: &["app/session/measurements/peaks.rs", "app/ui/run/curves.rs"], max_others: 1 },
+];
+
 /// Returns the files of `src` that contain a word.
 fn files_with(word: &str) -> Vec<String> {
     let src = in_repository("src");
@@ -49,7 +66,7 @@ fn files_with(word: &str) -> Vec<String> {
 
 #[test]
 fn features_are_named_where_they_are_declared_and_computed() {
-    for Feature { word, own, max_others } in SETTINGS.iter().chain(OPTIONS) {
+    for Feature { word, own, max_others } in SETTINGS.iter().chain(OPTIONS).chain(MEASUREMENTS) {
         let found = files_with(word);
         assert!(own.iter().all(|file| found.iter().any(|other| other == file)), "{word}: {found:?}");
         let others: Vec<_> = found.iter().filter(|file| !own.contains(&file.as_str())).collect();

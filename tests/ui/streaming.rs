@@ -15,7 +15,7 @@ use tomoscope::operator::Accumulation;
 use tomoscope::plan::{DeviceChoice, Job, RunSettings, StartInfo};
 use tomoscope::recon::{AscentReport, AscentTuning, Estimate, StageTimes};
 use tomoscope::session::{
-    Command, Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, Message, Query, RunId, Session, SessionOptions,
+    Command, Control, EndReason, Event, EventKind, IterateReport, IterateUpdate, Message, RunId, Session, SessionOptions,
     SolverChannels, StoredIterate, Trace, Transport,
 };
 use tomoscope::ui::{App, AppOptions};

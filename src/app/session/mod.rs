@@ -31,10 +31,7 @@ pub use feed::Feed;
 pub use frames::{FrameReceiver, FrameSender, frame_channel};
 pub use handle::{Session, SessionOptions, Setup};
 pub use history::{History, HistoryChange, StoredIterate};
-pub use measurements::{
-    Answer, CompareWith, Comparison, Found, LATEST_RUN, MeasurementKey, PeakLine, PeaksFound, PeaksPoint, Query, RecoveryFound,
-    RecoveryQuery, ReferenceId, RegionSums, RoiSet, limit,
-};
+pub use measurements::*;
 pub use oximetry::{OxygenImages, OxygenRedraw, OxygenUpdate};
 pub use packed::{pack, plain, unpack};
 pub use producer::{MatrixFile, Outcome, Producer, Source, TubeSource};
