@@ -19,7 +19,6 @@ use crate::data::{FrameTime, MaskedRois, Modality, Notice, Roi};
 use crate::operator::Accumulation;
 use crate::plan::{DeviceChoice, Job};
 use crate::recon::AscentTuning;
-use crate::remote::Remote;
 use crate::render::Palette;
 use crate::session::{Command, Control, Event, HistoryChange, IterateUpdate, MeasurementKey, Query, RunId, Session, StopRule};
 use crate::ui::rois::measured::{MeasuredImage, TableCache};
@@ -36,7 +35,6 @@ pub(super) const PLAY_TIME: Duration = Duration::from_millis(250);
 pub struct RunInput<'a> {
     pub session: &'a Session,
     /// Server of the session, if it is remote.
-    pub remote: Option<&'a Remote>,
     pub study: &'a StudyState,
     pub rois: &'a MaskedRois,
 }

@@ -83,11 +83,11 @@ impl Runs {
     ///
     /// # Errors
     /// The forms are invalid, or the run is refused; the reason is a sentence.
-    fn next_job(&mut self, study: &StudyState, remote: Option<&Remote>) -> Result<Option<Job>, String> {
+    fn next_job(&self, study: &StudyState) -> Result<Option<Job>, String> {
         let Self { active, forecaster, .. } = self;
         let (Some(open), Some(key)) = (&study.open, active.forecast_key(study)) else { return Ok(None) };
         let job = active.forms.job(open)?;
-        forecaster.refusal(key, &job, active.live.in_memory(), remote).map_or(Ok(Some(job)), Err)
+        forecaster.refusal(&key).map_or(Ok(Some(job)), |reason| Err(reason.to_owned()))
     }
 
     /// Starts another run with the settings of the forms. A measured run before it stays with its curves and history, and is the
@@ -96,7 +96,7 @@ impl Runs {
     /// # Errors
     /// The run is refused; the reason is a sentence. Nothing changes.
     pub fn start(&mut self, input: RunInput, paused: bool) -> Result<(), String> {
-        let Some(job) = self.next_job(input.study, input.remote)? else { return Ok(()) };
+        let Some(job) = self.next_job(input.study)? else { return Ok(()) };
         // List-mode data that still arrive give one image.
         let is_whole = job.data().events().is_some() && job.data().growing_list().is_none();
         let frames_ms = if is_whole { self.active.forms.settings.frames()? } else { Vec::new() };

@@ -89,8 +89,7 @@ impl App {
     }
 
     pub(super) fn apply_run(&mut self, ctx: &Context, action: RunAction) {
-        let input =
-            RunInput { session: &self.session, remote: self.remote.as_ref(), study: &self.study, rois: self.rois.masked() };
+        let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
         match self.runs.active_mut().apply(action, input, self.options.device) {
             None => {}
             Some(RunRequest::Start(then)) => self.start_then(ctx, then),
@@ -131,8 +130,7 @@ impl App {
 
     /// Starts a run with the settings of its forms. Returns false, with a notice, if this is refused.
     pub(super) fn start(&mut self, ctx: &Context, paused: bool) -> bool {
-        let input =
-            RunInput { session: &self.session, remote: self.remote.as_ref(), study: &self.study, rois: self.rois.masked() };
+        let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
         let started = self.runs.start(input, paused);
         if let Err(text) = &started {
             self.notify(ctx, Notice::error(text.clone()));

@@ -14,8 +14,7 @@ use crate::ui::study::open::open_study::OpenStudy;
 impl App {
     /// Starts the next time frame of a series after the end of the previous one.
     pub(super) fn continue_frames(&mut self, ctx: &Context) {
-        let input =
-            RunInput { session: &self.session, remote: self.remote.as_ref(), study: &self.study, rois: self.rois.masked() };
+        let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
         let notices = self.runs.active_mut().advance_frames(input);
         self.notify_all(ctx, notices);
     }

@@ -1,6 +1,6 @@
 //! Forecast of the memory and time of the next run, computed in the background while the form is edited.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::forms::Forms;
 use super::settings::SettingsForm;
@@ -24,11 +24,11 @@ pub struct ForecastKey {
 /// Longest wait for a server: it answers at once, or after another request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Longest wait for a server while the window is blocked.
-const SHORT_PATIENCE: Duration = Duration::from_millis(500);
-
 /// Time after which an unknown forecast is requested again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(300);
+
+/// Time after which a refusal is computed again: memory may have become free.
+const REFUSAL_AGE: Duration = Duration::from_secs(1);
 
 /// Forecast, or the reason of a refusal.
 type Answer = Result<Forecast, String>;
@@ -52,6 +52,8 @@ fn received(outcome: Result<Option<Answer>, TaskFailure>) -> Option<Answer> {
 pub struct Forecaster {
     work: Option<(ForecastKey, BackgroundTask<Option<Answer>>)>,
     known: Option<(ForecastKey, Answer)>,
+    /// Time of the known one.
+    known_at: Option<Instant>,
 }
 
 impl Forecaster {
@@ -66,8 +68,11 @@ impl Forecaster {
     ) {
         if let Some(outcome) = self.work.as_ref().and_then(|(_, work)| work.poll()) {
             self.known = self.work.take().and_then(|(of, _)| Some((of, received(outcome)?)));
+            self.known_at = Some(Instant::now());
         }
-        if self.work.is_some() || self.known.as_ref().is_some_and(|(known, _)| *known == key) {
+        let is_new = || self.known_at.is_some_and(|at| at.elapsed() < REFUSAL_AGE);
+        if self.work.is_some() || self.known.as_ref().is_some_and(|(known, answer)| *known == key && (answer.is_ok() || is_new()))
+        {
             return;
         }
         match job() {
@@ -83,23 +88,14 @@ impl Forecaster {
                 self.work = Some((key, BackgroundTask::start("forecast", wake, work)));
             }
             // The form is invalid.
-            Err(reason) => self.known = Some((key, Err(reason))),
+            Err(reason) => (self.known, self.known_at) = (Some((key, Err(reason))), Some(Instant::now())),
         }
     }
 
-    /// Returns the reason for which a run would be refused. Computes a known refusal again: memory may have become free since.
-    pub fn refusal(
-        &mut self,
-        key: ForecastKey,
-        job: &Job,
-        running: Option<&StartInfo>,
-        remote: Option<&Remote>,
-    ) -> Option<String> {
-        self.known.as_ref().filter(|(known, answer)| *known == key && answer.is_err())?;
-        let (job, running, remote) = (job.clone(), running.cloned(), remote.cloned());
-        let work = move |_: &_| answer(&job, running.as_ref(), remote.as_ref(), SHORT_PATIENCE);
-        self.known = received(BackgroundTask::start("forecast", || {}, work).wait()).map(|answer| (key, answer));
-        self.known()?.as_ref().err().cloned()
+    /// Returns the reason for which a run is refused, as far as it is known; the set-up of the run checks all again.
+    pub fn refusal(&self, key: &ForecastKey) -> Option<&str> {
+        let (_, answer) = self.known.as_ref().filter(|(known, _)| known == key)?;
+        answer.as_ref().err().map(String::as_str)
     }
 
     /// Returns the newest forecast.
@@ -165,17 +161,19 @@ mod tests {
     fn a_run_is_not_refused_for_an_earlier_state() {
         let mut forecaster = Forecaster::default();
         let refused = |key: ForecastKey| Some((key, Err("too little memory".to_owned())));
-        forecaster.known = refused(key());
-        assert_eq!(forecaster.refusal(key(), &job(), None, None), None);
-        assert!(matches!(forecaster.known(), Some(Ok(_))), "it is computed again");
         // A refusal of other settings does not count.
         forecaster.known = refused(ForecastKey { study: (2, 1), ..key() });
-        assert_eq!(forecaster.refusal(key(), &job(), None, None), None);
-        // Settings that are still refused.
-        let Job { study, settings } = job();
-        let wrong = Job::of(&study, RunSettings { num_subsets: 10_000, ..*settings });
-        forecaster.known = refused(key());
-        assert!(forecaster.refusal(key(), &wrong, None, None).unwrap().contains("10000 subsets"));
+        assert_eq!(forecaster.refusal(&key()), None);
+        // One of these settings does, until it is computed again.
+        (forecaster.known, forecaster.known_at) = (refused(key()), Some(Instant::now()));
+        forecaster.update(key(), || Ok(job()), None, None, || {});
+        assert!(forecaster.work.is_none() && forecaster.refusal(&key()) == Some("too little memory"));
+        forecaster.known_at = Some(Instant::now() - 2 * REFUSAL_AGE);
+        let (answered, answers) = std::sync::mpsc::channel();
+        forecaster.update(key(), || Ok(job()), None, None, move || answered.send(()).unwrap());
+        answers.recv().unwrap();
+        forecaster.update(key(), || Ok(job()), None, None, || {});
+        assert!(forecaster.refusal(&key()).is_none() && matches!(forecaster.known(), Some(Ok(_))));
     }
 
     #[test]
@@ -189,7 +187,7 @@ mod tests {
         answers.recv().unwrap();
         forecaster.update(changed(), || Ok(job()), None, None, || {});
         assert!(forecaster.known().is_none() && forecaster.work.is_some(), "it is requested again");
-        assert_eq!(forecaster.refusal(changed(), &job(), None, None), None);
+        assert_eq!(forecaster.refusal(&changed()), None);
     }
 
     /// An iteration with these times of its stages, ms.
