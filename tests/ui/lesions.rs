@@ -171,3 +171,21 @@ fn a_session_contains_the_rule_and_the_baseline() {
     let older = SavedSession::parse(&format!("{before}[images]{after}")).unwrap();
     assert!(older.lesions.is_default());
 }
+
+#[test]
+fn a_small_pane_has_the_first_lesions_and_the_sentences_below() {
+    let Some(renderer) = renderer() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_image(&at("pet.nii"), &at("rois.toml"));
+    let mut rois: Vec<Roi> = (0..14).map(|i| ball(&format!("lesion {i}"), -30.0 + 2.0 * f64::from(i), 6.0)).collect();
+    rois.push(ball("liver", 25.0, 18.0));
+    write_rois(&at("rois.toml"), &rois).unwrap();
+    let mut harness = window_on(renderer, [1100.0, 700.0], Theme::Dark, false, Source::file(at("pet.nii")));
+    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
+    click(&mut harness, "Load…");
+    type_path(&mut harness, &at("rois.toml"));
+    click(&mut harness, "Lesions");
+    wait_to_see(&mut harness, "the numbers", |harness| harness.query_by_label("Lesion lesion 0").is_some());
+    assert!(harness.query_by_label_contains("Voxels: regions as drawn").is_some());
+}

@@ -27,6 +27,9 @@ const WIDTHS: [f32; 2] = [110.0, 62.0];
 /// Height below the table for the sentences, points.
 const REMARKS_HEIGHT: f32 = 60.0;
 
+/// Rows of a small pane, with the head; its sentences scroll.
+const MIN_ROWS: f32 = 4.0;
+
 pub struct LesionView<'a> {
     pub state: &'a LesionState,
     pub rois: &'a [Roi],
@@ -65,8 +68,11 @@ pub fn lesions_ui(view: &LesionView, ui: &mut Ui, actions: &mut Vec<LesionAction
         Some(Err(reason)) => _ = ui.label(format!("No numbers: {reason}.")),
         Some(Ok(_)) => {
             if let Some(shown) = shown {
-                table_ui(&shown, view.rois, ui, actions);
-                ScrollArea::vertical().id_salt("remarks").auto_shrink(false).show(ui, |ui| remarks_ui(view, &shown, ui));
+                let height = (ui.available_height() - REMARKS_HEIGHT).max(MIN_ROWS * ROW_HEIGHT);
+                ScrollArea::vertical().id_salt("lesion scroll").auto_shrink(false).show(ui, |ui| {
+                    table_ui(&shown, view.rois, height, ui, actions);
+                    remarks_ui(view, &shown, ui);
+                });
             }
         }
         None if view.state.is_measuring() => _ = ui.label("Measuring…"),
@@ -164,13 +170,12 @@ fn files_ui(view: &LesionView, shown: Option<&LesionsShown>, ui: &mut Ui, action
     }
 }
 
-/// Draws the table. A click on a lesion moves the crosshair to its maximum.
-fn table_ui(shown: &LesionsShown, rois: &[Roi], ui: &mut Ui, actions: &mut Vec<LesionAction>) {
+/// Draws the table, no higher than `max_height`. A click on a lesion moves the crosshair to its maximum.
+fn table_ui(shown: &LesionsShown, rois: &[Roi], max_height: f32, ui: &mut Ui, actions: &mut Vec<LesionAction>) {
     let (titles, rows) = (shown.titles(), shown.cells_of_rows());
     let widths = [vec![WIDTHS[0]], vec![WIDTHS[1]; titles.len()]].concat();
     let bar = if width_of(&widths) > ui.available_width() { bar_width() } else { 0.0 };
-    let room = ui.available_height();
-    let height = ((rows.len() + 1) as f32 * ROW_HEIGHT + bar).min((room - REMARKS_HEIGHT).max(0.5 * room));
+    let height = ((rows.len() + 1) as f32 * ROW_HEIGHT + bar).min(max_height);
     let sheet = Sheet {
         id: "lesions",
         widths: &widths,
