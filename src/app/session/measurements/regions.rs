@@ -98,7 +98,7 @@ impl Measurement for Edit {
     /// Measures all iterates: they are the curve of a dragged region.
     fn measure(&mut self, run: RunId, history: &History) -> Option<RegionSums> {
         let points = self.points(history.entries(run));
-        (!points.is_empty()).then(|| RegionSums { branch: self.rois.branch, points, deviations: None })
+        (!points.is_empty()).then_some(RegionSums { branch: self.rois.branch, points, deviations: None })
     }
 
     fn add(_answer: &RegionSums, _found: &mut ()) {}
