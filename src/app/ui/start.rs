@@ -14,8 +14,8 @@ use crate::remote::{self, Dialer};
 use crate::session::{SessionOptions, Trace};
 use crate::ui::graphics::{DRIVER_ADVICE, wgpu_setup};
 use crate::ui::study::source::{BUILT_IN, Source};
+use crate::ui::widgets::wake::waker;
 use crate::ui::workspace::app::{App, AppOptions};
-use crate::ui::workspace::wake::waker;
 
 /// Name under which desktops and the settings folder know the window.
 const APP_ID: &str = "tomoscope";

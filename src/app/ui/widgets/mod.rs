@@ -15,5 +15,6 @@ pub mod place;
 pub mod plot;
 pub mod sheet;
 pub mod theme;
+pub mod wake;
 pub mod window_presets;
 pub mod words;

@@ -18,7 +18,6 @@ use super::persistence::saved_session::SavedSession;
 use super::persistence::unsaved_work::{SavedWork, UnsavedQuestion};
 use super::series_chooser::SeriesChooser;
 use super::status::{FrameMeter, MemoryMeter};
-use super::wake::waker;
 use crate::data::{Counts, Notice, PetScan, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Data, Device, DeviceChoice, Forecast};
@@ -58,6 +57,7 @@ use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::notices::Notices;
 use crate::ui::widgets::theme;
+use crate::ui::widgets::wake::waker;
 use crate::webgpu;
 use crate::webgpu::WindowNumber;
 

@@ -6,7 +6,6 @@ use egui::Context;
 
 use super::app::App;
 use super::series_chooser::SeriesUse;
-use super::wake::waker;
 use crate::data::{AttenuationMap, ImageSpace, IterateId, Modality, Notice, Placement, SeriesNames, Volume};
 use crate::render::{Palette, VolumeSlot};
 use crate::session::{Control, VolumesOf};
@@ -17,6 +16,7 @@ use crate::ui::run::live::RadicalImages;
 use crate::ui::slices::comparison::CompareMode;
 use crate::ui::slices::slice_paint;
 use crate::ui::widgets::format;
+use crate::ui::widgets::wake::waker;
 
 impl App {
     pub(super) fn apply_layer(&mut self, ctx: &Context, action: LayerAction) {

@@ -56,7 +56,9 @@ impl PaneContent for Contents<'_> {
         match pane {
             Pane::Side => self.app.side_pane(ui, self.actions),
             Pane::Image => self.app.image_pane(ui, self.actions),
-            Pane::Table(tab) => self.app.table_pane(tab, ui, self.actions),
+            Pane::Table(tab) => {
+                self.app.table(tab).into_iter().for_each(|tool| tool.ui(self.app, ui, self.actions));
+            }
             Pane::Plot(kind) => self.app.plot_pane(kind, ui, self.actions),
         }
     }
@@ -189,7 +191,7 @@ impl App {
     /// Returns true if the study has a pane.
     fn has_pane(&self, pane: Pane) -> bool {
         match pane {
-            Pane::Table(tab) => self.tabs().has(tab),
+            Pane::Table(tab) => self.table(tab).is_some(),
             Pane::Side | Pane::Image | Pane::Plot(_) => true,
         }
     }
@@ -204,7 +206,7 @@ impl App {
         match pane {
             Pane::Side => ["Study and run", "Study, reconstruction, second image"],
             Pane::Image => ["Image", "Views of the image"],
-            Pane::Table(tab) => [tab.name(), tab.help()],
+            Pane::Table(tab) => self.table(tab).map_or([""; 2], |tool| [tool.title, tool.help]),
             Pane::Plot(kind) => kind.title(&self.iteration_scheme()),
         }
     }

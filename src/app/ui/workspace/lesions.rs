@@ -8,7 +8,6 @@ use jiff::Timestamp;
 
 use super::app::App;
 use super::panes::pane::Pane;
-use super::wake::waker;
 use crate::data::{Notice, Placement, ValueScale, Volume};
 use crate::io;
 use crate::io::dicom;
@@ -24,6 +23,7 @@ use crate::ui::rois::action::RoiEdit;
 use crate::ui::slices::action::ViewAction;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::file_task::{FileTask, LesionFile};
+use crate::ui::widgets::wake::waker;
 
 impl App {
     pub(super) fn apply_lesions(&mut self, ctx: &Context, action: LesionAction) {

@@ -22,4 +22,4 @@ pub mod simulation;
 mod spectra;
 pub mod status;
 mod tables;
-pub mod wake;
+mod tools;

@@ -4,12 +4,12 @@ use egui::Context;
 
 use super::app::App;
 use super::panes::pane::Pane;
-use super::wake::waker;
 use crate::data::SinogramRow;
 use crate::plan::{Data, ModelRow, NoModelRows};
 use crate::ui::plots::BottomTab;
 use crate::ui::plots::model::model_panel::{ModelContent, ModelView};
 use crate::ui::plots::model::state::ModelInput;
+use crate::ui::widgets::wake::waker;
 
 /// Text before the first image.
 const NO_IMAGE_YET: &str =

@@ -9,7 +9,6 @@ use super::app::App;
 use super::panes::pane::Pane;
 use super::persistence::unsaved_work::PendingAction;
 use super::series_chooser::{SeriesChooser, SeriesUse};
-use super::wake::waker;
 use crate::data::Notice;
 use crate::io::formats::Format;
 use crate::io::{FileKind, read_epri_images, read_images};
@@ -24,6 +23,7 @@ use crate::ui::study::loader::{Follower, LoadFailure, Loaded};
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::source::Source;
 use crate::ui::widgets::file_task::FileTask;
+use crate::ui::widgets::wake::waker;
 
 impl App {
     /// Starts loading a study; the open one stays until then. Files of tubes, matrices and regions are for the open study, a

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use egui::Context;
 
 use super::app::App;
-use super::wake::waker;
 use crate::data::Notice;
 use crate::remote::ConnectionState;
 use crate::session::{EventKind, IterateUpdate, OxygenImages, Volumes, VolumesOf};
@@ -15,6 +14,7 @@ use crate::ui::slices::view::slice_index;
 use crate::ui::study::file_check::main_file;
 use crate::ui::study::loader::Loading;
 use crate::ui::study::source::Source;
+use crate::ui::widgets::wake::waker;
 
 /// Maximum time of a frame for the events of the session.
 const EVENT_TIME: Duration = Duration::from_millis(10);

@@ -7,7 +7,6 @@ use egui::Context;
 
 use super::app::App;
 use super::panes::pane::Pane;
-use super::wake::waker;
 use crate::data::Volume;
 use crate::io::measurements::MeasurementWriter;
 use crate::plan::{ImageKind, LinewidthRecord, Provenance};
@@ -20,6 +19,7 @@ use crate::ui::plots::spectrum::spectrum_panel::SpectrumView;
 use crate::ui::plots::spectrum::state::Next;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::file_task::FileTask;
+use crate::ui::widgets::wake::waker;
 
 impl App {
     /// Follows the active run: its tab appears with its first spectra, and while the tab or a map is displayed the newest spectra are

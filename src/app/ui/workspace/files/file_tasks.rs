@@ -19,9 +19,9 @@ use crate::ui::plots::plot_options::PlotToSave;
 use crate::ui::rois::roi_panel::NOTHING_MEASURED;
 use crate::ui::study::source::Source;
 use crate::ui::widgets::file_task::FileTask;
+use crate::ui::widgets::wake::waker;
 use crate::ui::workspace::actions::FileAction;
 use crate::ui::workspace::app::App;
-use crate::ui::workspace::wake::waker;
 
 impl App {
     /// Opens a dialog. Returns false, with a notice, if one is open already.

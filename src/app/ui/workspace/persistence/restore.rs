@@ -17,10 +17,10 @@ use crate::ui::run::run_view::RunView;
 use crate::ui::study::open::open_images::OpenImages;
 use crate::ui::study::source::{BUILT_IN, Source};
 use crate::ui::widgets::fields::{button, push_if_clicked};
+use crate::ui::widgets::wake::waker;
 use crate::ui::workspace::actions::{Action, OfferAnswer};
 use crate::ui::workspace::app::App;
 use crate::ui::workspace::panes::pane::Pane;
-use crate::ui::workspace::wake::waker;
 
 /// Maximum number of earlier runs in a session.
 const MAX_RUNS: usize = 12;
@@ -151,7 +151,7 @@ impl App {
             self.notify(ctx, Notice::error(format!("not restored from the session: {error}")));
         }
         self.plots = plots;
-        if self.tabs().has(numbers.tab) {
+        if self.table(numbers.tab).is_some() {
             self.panes.show(Pane::Table(numbers.tab));
         }
         (self.rois.labels, self.rois.measure_unfiltered) = (numbers.labels, numbers.measure_unfiltered);
