@@ -48,6 +48,7 @@ mod spectra;
 mod streaming;
 mod sweeps;
 mod targets;
+mod tools;
 mod transitions;
 mod tubes;
 mod variation;
