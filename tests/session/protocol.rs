@@ -463,14 +463,14 @@ fn dropping_the_session_ends_it_inside_a_step() {
 fn commands_without_a_run_do_nothing() {
     let mut watcher = Watcher::new(scripted(|_| Script::new(1)));
     for command in [
-        Control::Pause.into(),
-        Control::Resume.into(),
-        Control::StepOnce.into(),
-        Control::Stop.into(),
-        Control::Cancel.into(),
-        Control::SetAccumulation(Accumulation::Atomic).into(),
+        Control::Pause,
+        Control::Resume,
+        Control::StepOnce,
+        Control::Stop,
+        Control::Cancel,
+        Control::SetAccumulation(Accumulation::Atomic),
         Control::SetRois(ball(1)),
-        Control::SetIterations(3).into(),
+        Control::SetIterations(3),
     ] {
         assert_eq!(watcher.session.send(command), 0);
     }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::regions::RoiSet;
+use super::roi_set::RoiSet;
 use crate::data::RunId;
 use crate::session::history::History;
 

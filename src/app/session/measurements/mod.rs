@@ -8,6 +8,7 @@ mod measurement;
 mod peaks;
 mod recovery;
 mod regions;
+mod roi_set;
 mod similarity;
 #[cfg(test)]
 mod testing;
@@ -18,7 +19,8 @@ use measurement::Measurement;
 pub use peaks::{PeakLine, PeaksFound, PeaksPoint};
 pub(super) use recovery::FILTERS_MM;
 pub use recovery::{RecoveryFound, RecoveryQuery};
-pub use regions::{RegionSums, RoiSet};
+pub use regions::RegionSums;
+pub use roi_set::RoiSet;
 use serde::{Deserialize, Serialize};
 pub use similarity::{CompareWith, Comparison, ReferenceId};
 pub use thinning::limit;

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::measurement::Measurement;
-use super::regions::RoiSet;
+use super::roi_set::RoiSet;
 use crate::coded::Problem;
 use crate::data::{RunId, Volume};
 use crate::measure::nema::{NemaError, NemaKnown, Recovery, RecoveryPoint, RecoveryRegions, find};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::measurement::Measurement;
-use super::regions::RoiSet;
+use super::roi_set::RoiSet;
 use super::thinning::limit;
 use crate::data::{IterateId, MaskedRois, RunId};
 use crate::measure::{Convergence, PetricMasks, correlation, relative_difference};

@@ -283,7 +283,8 @@ mod tests {
         assert!(state.newest().is_none() && state.images().is_none() && state.has_spectra());
         assert_eq!(state.settings().line, Line::Voigt);
         // Spectra that are all 0 have no lines.
-        let flat = vec![Arc::new(Volume::filled(Grid::centred([2, 1, 1], [1.0; 3]).unwrap(), 0.0)); 20];
+        let flat = Arc::new(Volume::filled(Grid::centred([2, 1, 1], [1.0; 3]).unwrap(), 0.0));
+        let flat: Vec<Arc<Volume>> = std::iter::repeat_n(flat, 20).collect();
         state.receive(flat, 1);
         fit(&mut state);
         assert!(state.failure().is_some() && state.images().is_none());
