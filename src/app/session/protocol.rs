@@ -65,7 +65,6 @@ pub enum Control {
 }
 
 impl Control {
-    /// Returns the regions of the message.
     pub fn regions(&mut self) -> Option<&mut RoiSet> {
         match self {
             Control::SetRois(rois) | Control::RenameRois(rois) => Some(rois),
@@ -74,7 +73,6 @@ impl Control {
         }
     }
 
-    /// Returns false for values that no window sends.
     pub fn is_valid(&self) -> bool {
         match self {
             Control::ReadVolumes(VolumesOf::Deviation(Some(mm))) => FILTERS_MM.contains(mm),

@@ -56,14 +56,12 @@ macro_rules! measurements {
         }
 
         impl Query {
-            /// Returns the regions of the query.
             pub fn regions(&mut self) -> Option<&mut RoiSet> {
                 match self {
                     $(Query::$key(query) => <$measurement>::regions(query),)*
                 }
             }
 
-            /// Returns false for values that no window sends.
             pub fn is_valid(&self) -> bool {
                 match self {
                     $(Query::$key(query) => <$measurement>::is_valid(query),)*
@@ -80,7 +78,6 @@ macro_rules! measurements {
         }
 
         impl Active {
-            /// See [`Measurement::begin`].
             pub fn begin(query: Query, before: Option<Self>) -> Option<Self> {
                 match query {
                     $(Query::$key(query) => {
@@ -90,7 +87,6 @@ macro_rules! measurements {
                 }
             }
 
-            /// See [`Measurement::measure`].
             pub fn measure(&mut self, run: RunId, history: &History) -> Option<Answer> {
                 match self {
                     $(Active::$key(measurement) => measurement.measure(run, history).map(Answer::$key),)*

@@ -12,7 +12,6 @@ use crate::session::history::{History, StoredIterate};
 /// Sums of regions on the stored iterates, and in a further answer on the current one and those stored meanwhile.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RegionSums {
-    /// Number of the edit.
     pub branch: u64,
     /// (iteration, subiteration, sums in the order of the ROI set), oldest first.
     pub points: Vec<(usize, usize, Vec<RoiSums>)>,

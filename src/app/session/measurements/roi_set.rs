@@ -12,7 +12,6 @@ const MAX_ROI_BYTES: usize = 16 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "SentRois", into = "SentRois")]
 pub struct RoiSet {
-    /// Number of the edit.
     pub branch: u64,
     /// Regions. Watcher, solver and measurer share their masks.
     pub rois: MaskedRois,
