@@ -9,7 +9,7 @@ use crate::cli::shared::option_groups::{GROUPS, STEPS, VARIATION};
 use crate::cli::shared::setting_options::{algorithm_for, check_settings, kinds_with, settings};
 use crate::io::foreign;
 use crate::io::formats::{Access, Content, Format, described};
-use crate::plan::{DataKind, DeviceChoice, RACY_SENSITIVITY, data_kind_of};
+use crate::plan::{DataKind, DeviceChoice, RACY_SENSITIVITY, YES, data_kind_of};
 use crate::text::either;
 
 /// Returns the supported inputs as text.
@@ -80,7 +80,7 @@ impl ReconstructOptions {
     /// Refuses options that would have no effect.
     fn check_effects(&self) -> CliResult {
         let projector = &self.projector;
-        if self.given.first_of([RACY_SENSITIVITY.key]).is_some()
+        if self.parameters.values().is(&RACY_SENSITIVITY, YES)
             && !projector.accumulation.is_some_and(|accumulation| accumulation.has_race())
         {
             return Err(CliError::arguments("--racy-sensitivity has an effect only with --accumulation non-atomic"));

@@ -138,7 +138,7 @@ pub static SUBSET_ORDER: Setting =
             "Order of the subsets: spaced (maximum angle to the previous ones) or sequential",
             "Default: spaced; list-mode data: sequential.",
         )
-        .is_for(|data| data.kind == DataKind::Projections);
+        .is_for(|data| matches!(data.kind, DataKind::Projections | DataKind::Events));
 
 static FBP_PARAMETERS: &[&Setting] = &[&FILTER, &CUTOFF, &BASELINE, &INTERPOLATION, &ORDER, &BLOCK, &EXPLAIN, &KERNEL];
 
