@@ -338,7 +338,8 @@ impl App {
     /// Returns the mean of the first region whose name contains "liver".
     fn liver_mean(&self) -> Option<f64> {
         let index = self.rois.document.rois.iter().position(|roi| roi.name.to_lowercase().contains("liver"))?;
-        self.run().table.numbers().get(index)?.as_ref()?.mean
+        let table = Some(&self.run().table).filter(|table| table.is_current())?;
+        table.numbers().get(index)?.as_ref()?.mean
     }
 
     /// Returns the state that changes the numbers of the displayed image.
