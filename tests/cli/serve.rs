@@ -47,7 +47,7 @@ fn open(remote: &Remote, folder: &Path) -> Arc<Study<Counts>> {
 }
 
 /// How both ends begin, before the program's version.
-const GREETING: &str = "tomoscope wire 12, program ";
+const GREETING: &str = "tomoscope wire 13, program ";
 
 fn start(session: &Session, study: Arc<Study<Counts>>, num_iterations: usize) -> u64 {
     let settings = RunSettings { device: DeviceChoice::Cpu, num_iterations, ..default_settings(&study.measured).unwrap() };

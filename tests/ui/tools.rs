@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use egui::{Key, Modifiers, Rect, Theme, Vec2};
 use egui_kittest::kittest::Queryable as _;
-use tomoscope::ui::{App, BUILT_IN, Measured, Source};
+use tomoscope::ui::{App, BUILT_IN, BuiltIn, Measured, Source};
 
 use super::{renderer, small_study, type_text, wait_for, window_on};
 
@@ -27,8 +27,10 @@ fn every_table_opens_at_three_sizes_in_both_themes() {
     for study in studies {
         for (size, theme) in views {
             let Some(renderer) = renderer() else { return };
-            let mut harness = window_on(renderer, size, theme, false, study.clone());
-            wait_for(&mut harness, "the study", |app: &App| app.study().is_some());
+            // (A run finds out that there is a spectrum in each voxel.)
+            let starts = matches!(&study, Source::BuiltIn(BuiltIn { measured: Measured::Spectra { .. }, .. }));
+            let mut harness = window_on(renderer, size, theme, starts, study.clone());
+            wait_for(&mut harness, "the study", |app: &App| app.study().is_some() && (!starts || app.is_run_over()));
             let screen = Rect::from_min_size(egui::Pos2::ZERO, Vec2::from(size));
             for title in harness.state().table_titles() {
                 harness.key_press_modifiers(Modifiers::COMMAND, Key::K);

@@ -117,23 +117,23 @@ pub struct SimulateOptions {
     pub background: f64,
 
     /// Also write the true image ({read images}; for a scanner also .dcm).
-    #[arg(long, value_name = "FILE", value_parser = file_of(Content::Image))]
+    #[arg(long, value_name = "FILE", value_parser = file_of(Content::Image), help_heading = "True image and regions")]
     pub truth: Option<PathBuf>,
 
     /// Size of the true image in voxels along x, y, z (NX,NY with --epri 2d:N).
     ///
     /// Default: the default image size of the scanner.
-    #[arg(long, value_name = "NX,NY,NZ", value_parser = sizes, requires = "truth")]
+    #[arg(long, value_name = "NX,NY,NZ", value_parser = sizes, requires = "truth", help_heading = "True image and regions")]
     pub image: Option<PerAxis<usize>>,
 
     /// Voxel size of the true image, mm (X,Y with --epri 2d:N).
     ///
     /// Default: bin size and half the ring spacing.
-    #[arg(long, value_name = "X,Y,Z", value_parser = sides, requires = "truth")]
+    #[arg(long, value_name = "X,Y,Z", value_parser = sides, requires = "truth", help_heading = "True image and regions")]
     pub voxel_mm: Option<PerAxis<f64>>,
 
     /// Also write the ROIs of the phantom (.toml, .json).
-    #[arg(long, value_name = "FILE", value_parser = file_of(Content::Rois))]
+    #[arg(long, value_name = "FILE", value_parser = file_of(Content::Rois), help_heading = "True image and regions")]
     pub rois: Option<PathBuf>,
 
     #[command(flatten)]

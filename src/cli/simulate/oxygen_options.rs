@@ -22,34 +22,34 @@ pub struct OxygenArguments {
     /// Simulate pulse oximetry: an acquisition for each delay, OUT_f001.sweep, OUT_f002.sweep, ...
     ///
     /// The parts of the phantom have 0, 5, 10, 20, 40 and 60 torr in turn (vials: one each), those of tumour their own. --truth writes the oxygen pressure.
-    #[arg(long, requires = "epri", conflicts_with = "noise_fraction")]
+    #[arg(long, requires = "epri", conflicts_with = "noise_fraction", help_heading = "Oximetry")]
     pub oxygen: bool,
 
     /// Relaxation rates of the oxygen pressures: ox071-pbs, ox071-dmem, ox071-vitrogel, eprit-llw or a file (.toml).
-    #[arg(long, value_name = "NAME|FILE", default_value = "ox071-pbs", requires = "oxygen")]
+    #[arg(long, value_name = "NAME|FILE", default_value = "ox071-pbs", requires = "oxygen", help_heading = "Oximetry")]
     pub calibration: String,
 
     /// Delays after the inversion, µs.
     ///
     /// Default: 0.4,0.8,1.5,2.6,4.5,8,14,30.
-    #[arg(long, value_name = "T,T,...", value_delimiter = ',', value_parser = not_negative, requires = "oxygen")]
+    #[arg(long, value_name = "T,T,...", value_delimiter = ',', value_parser = not_negative, requires = "oxygen", help_heading = "Oximetry")]
     delays_us: Vec<f64>,
 
     /// Echo times, µs, for a calibration of R2.
     ///
     /// Default: 0.5,0.8,1.2,1.8,2.6,3.8,5.5,8.
     #[arg(long, value_name = "T,T,...", value_delimiter = ',', value_parser = not_negative)]
-    #[arg(requires = "oxygen", conflicts_with_all = ["delays_us", "inversion"])]
+    #[arg(requires = "oxygen", conflicts_with_all = ["delays_us", "inversion"], help_heading = "Oximetry")]
     echo_times_us: Vec<f64>,
 
     /// Efficiency of the inversion, 0.5 (saturation) to 1.
-    #[arg(long, value_name = "PART", default_value_t = 0.9, value_parser = inversion, requires = "oxygen")]
+    #[arg(long, value_name = "PART", default_value_t = 0.9, value_parser = inversion, requires = "oxygen", help_heading = "Oximetry")]
     inversion: f64,
 
     /// Signal-to-noise ratio of a voxel of density 1 in the fully recovered image of fbp, default settings.
     ///
     /// Default: no noise.
-    #[arg(long, value_name = "RATIO", value_parser = positive, requires = "oxygen")]
+    #[arg(long, value_name = "RATIO", value_parser = positive, requires = "oxygen", help_heading = "Oximetry")]
     snr: Option<f64>,
 }
 
