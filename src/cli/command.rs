@@ -137,7 +137,7 @@ mod tests {
             "--explain",
             "--kernel",
             "--lambda",
-            "--positivity[=<POSITIVITY>]",
+            "--positivity[=<yes|no>]",
             "--spectral-samples",
             "--lambda-spectral",
             "--reference",

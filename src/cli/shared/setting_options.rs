@@ -102,7 +102,7 @@ fn option(setting: &'static Setting) -> Arg {
     let of_kinds = if kinds_with(setting).first() == Some(&DataKind::Sweep) { "EPRI acquisitions" } else { "Algorithm" };
     let mut arg = Arg::new(setting.key)
         .long(setting.key.replace('_', "-"))
-        .value_name(setting.key.to_uppercase())
+        .value_name(if setting.is_switch() { "yes|no".to_owned() } else { setting.key.to_uppercase() })
         .help(setting.help)
         .long_help(format!("{}.\n\n{}", setting.help, setting.details))
         .help_heading(if setting.heading.is_empty() { of_kinds } else { setting.heading })
