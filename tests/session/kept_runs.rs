@@ -91,8 +91,8 @@ fn regions_are_measured_on_the_past_of_a_kept_run() {
     for (run, branch, num_points) in [(first, 5, 3), (second, 6, 2)] {
         let is_told = |event: &Event| event.run == run && regions(event).is_some();
         let event = watcher.wait_for(0, is_told);
-        let RegionSums { branch: told, points, .. } = regions(&event).unwrap().clone();
-        assert_eq!((told, points.len()), (branch, num_points));
+        let RegionSums { branch: found, points, .. } = regions(&event).unwrap().clone();
+        assert_eq!((found, points.len()), (branch, num_points));
         for (kept, (iteration, _, sums)) in watcher.session.history(run).iter().zip(points) {
             let masks = ball(branch).rois.masks(&kept.volume.grid);
             assert_eq!((iteration, sums), (kept.id.iteration, vec![masks[0].sums(kept.volume.as_slice())]));

@@ -172,7 +172,7 @@ fn load_regions(harness: &mut Harness<'_, App>, grid: &Grid) -> Vec<Roi> {
     rois
 }
 
-/// Returns an image with values of its own for each seed.
+/// Returns an image whose values differ by the seed.
 fn image(grid: &Grid, seed: u32) -> Arc<Volume> {
     let mut volume = Volume::filled(grid.clone(), 0.0);
     for (index, value) in volume.as_mut_slice().iter_mut().enumerate() {

@@ -9,8 +9,8 @@ use super::oxygen_map::OxygenMap;
 use super::run_map::RunMap;
 use super::second_image::{Display, LayerOrder, Registration, SavedLayer, SecondImage, SecondKind, file_name};
 use crate::data::{
-    AttenuationMap, CompactValues, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, Roi, RunId,
-    SeriesNames, Volume,
+    AttenuationMap, CompactValues, CompactVolume, ImageChoice, ImageSeries, MaskedRois, Notice, Placement, RunId, SeriesNames,
+    Volume,
 };
 use crate::geometry::Grid;
 use crate::io::IoError;
@@ -25,7 +25,7 @@ type Read = Result<(ImageSeries, CompactVolume, Vec<Notice>), LoadFailure>;
 type DeviationKey = (RunId, usize, Option<u64>);
 
 /// Number of the second image and its registration; regions; grid and position of the displayed image.
-type NumbersKey = (u64, Registration, Vec<Roi>, Grid, Option<Placement>);
+type NumbersKey = (u64, Registration, MaskedRois, Grid, Option<Placement>);
 
 /// Second image that is being read.
 struct Loading {
@@ -221,8 +221,8 @@ impl LayerState {
             self.numbers = None;
             return;
         };
-        let key = (self.generation, image.registration, rois.iter().cloned().collect(), grid.clone(), placement.copied());
-        let (of, rois, (.., on, at)) = (image.clone(), rois.clone(), key.clone());
+        let key = (self.generation, image.registration, rois.clone(), grid.clone(), placement.copied());
+        let (of, (.., rois, on, at)) = (image.clone(), key.clone());
         let compute = move || rois.masks(&on).iter().map(|mask| of.mean_and_sd(&on, at.as_ref(), mask)).collect();
         self.measured.update("second image", key.clone(), patience, wake, compute);
         let means = self.measured.newest().filter(|(of, _)| **of == key).map_or_else(Vec::new, |(_, means)| means.clone());
@@ -265,7 +265,7 @@ impl LayerState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::RoiShape;
+    use crate::data::{Roi, RoiShape};
 
     #[test]
     fn numbers_are_those_of_the_second_image_that_is_shown() {
