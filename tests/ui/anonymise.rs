@@ -54,9 +54,9 @@ fn no_identifier_is_left_in_any_file() {
     let out = folder.path().join("out");
     std::fs::create_dir(&out).unwrap();
     let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::file(source.clone()));
-    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
+    wait_for(&mut harness, "the image", |app| app.work.shown().volume().is_some() && app.work.is_run_over());
     // Off at first: the files have the identity.
-    assert!(!harness.state().is_anonymous());
+    assert!(!harness.state().work.is_anonymous());
     let own = folder.path().join("own.dcm");
     save_image_as(&mut harness, &own);
     let found: Vec<_> = files(&own).iter().map(|path| identifiers(&std::fs::read(path).unwrap())).collect();
@@ -65,7 +65,7 @@ fn no_identifier_is_left_in_any_file() {
     harness.run_steps(3);
     harness.get_all_by_label("Anonymise").next().unwrap().click();
     harness.run_steps(3);
-    assert!(harness.state().is_anonymous());
+    assert!(harness.state().work.is_anonymous());
     for name in ["image.dcm", "image.nii.gz"] {
         save_image_as(&mut harness, &out.join(name));
     }
@@ -82,7 +82,7 @@ fn no_identifier_is_left_in_any_file() {
     click(&mut harness, "Export segmentation…");
     type_path(&mut harness, &out.join("refused.seg.dcm"));
     wait_for_files(&mut harness);
-    assert!(harness.state().notices().texts().any(|text| text.contains("has the patient of its source")));
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("has the patient of its source")));
     assert!(!out.join("refused.seg.dcm").exists());
     harness.get_by_label("Save picture").scroll_to_me();
     harness.run_steps(3);
@@ -115,9 +115,9 @@ fn no_identifier_is_left_in_any_file() {
     drop_file(&mut harness, &out.join("image.dcm"));
     give_up_unsaved(&mut harness);
     wait_for(&mut harness, "the anonymous image", |app| {
-        app.pet_scan().is_some_and(|scan| scan.scan_start.as_ref().unwrap().value.year() == 2000)
+        app.work.pet_scan().is_some_and(|scan| scan.scan_start.as_ref().unwrap().value.year() == 2000)
     });
-    wait_for(&mut harness, "its pixels", |app| app.shown().volume().is_some() && app.is_run_over());
+    wait_for(&mut harness, "its pixels", |app| app.work.shown().volume().is_some() && app.work.is_run_over());
     click(&mut harness, "Regions");
     load_rois(&mut harness, &rois);
     click(&mut harness, "Export segmentation…");

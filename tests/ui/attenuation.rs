@@ -69,12 +69,12 @@ fn the_map_of_a_list_is_drawn_over_its_image_in_one_hue() {
     let files = ListFiles { attenuation: Some(map_beside(&path)), ..ListFiles::of(&path) };
     let source = Source::Files(StudyFiles::Events(files));
     let mut harness = window_on(first, SIZE, Theme::Dark, true, source);
-    wait_for(&mut harness, "the image", App::is_run_over);
+    wait_for(&mut harness, "the image", |app| app.work.is_run_over());
     // Off until it is asked for.
-    assert!(harness.state().second_image().is_none());
+    assert!(harness.state().work.second_image().is_none());
     let without = colour(&mut harness);
     click(&mut harness, SHOW);
-    let shown = harness.state().second_image().unwrap();
+    let shown = harness.state().work.second_image().unwrap();
     assert!(shown.is_attenuation && shown.path == map_beside(&path), "{shown:?}");
     assert!(harness.query_by_label(SHOW).is_none() && harness.query_by_label("Remove").is_some());
     harness.check_accessibility();
@@ -91,15 +91,15 @@ fn the_map_of_a_list_is_drawn_over_its_image_in_one_hue() {
     save_session(&mut harness, &session);
     drop_file(&mut harness, &session);
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the session", |app| !app.is_loading() && app.second_image().is_some());
-    let restored = harness.state().second_image().unwrap();
+    wait_for(&mut harness, "the session", |app| !app.work.is_loading() && app.work.second_image().is_some());
+    let restored = harness.state().work.second_image().unwrap();
     assert!(restored.is_attenuation && restored.display.opacity == 0.25, "{restored:?}");
     click(&mut harness, "without attenuation");
     give_up_unsaved(&mut harness);
     wait_for(&mut harness, "no map", |app| {
-        !app.is_loading() && app.list().is_some_and(|list| list.facts.attenuation.maps().is_empty())
+        !app.work.is_loading() && app.work.list().is_some_and(|list| list.facts.attenuation.maps().is_empty())
     });
-    assert!(harness.state().second_image().is_none() && harness.query_by_label(SHOW).is_none());
+    assert!(harness.state().work.second_image().is_none() && harness.query_by_label(SHOW).is_none());
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn sinograms_have_a_map_too_and_where_it_ends_is_said() {
     let Some(renderer) = renderer() else { return };
     let source = Source::file(folder.path().join("scan.hs"));
     let mut harness = window_on(renderer, SIZE, Theme::Light, false, source);
-    wait_for(&mut harness, "the scan", |app| app.counts().is_some());
-    let num_maps = |app: &App| app.counts().map_or(0, |counts| counts.attenuation.len());
+    wait_for(&mut harness, "the scan", |app| app.work.counts().is_some());
+    let num_maps = |app: &App| app.work.counts().map_or(0, |counts| counts.attenuation.len());
     assert_eq!(num_maps(harness.state()), 0);
     click(&mut harness, "Attenuation…");
     type_path(&mut harness, &map);
@@ -126,18 +126,18 @@ fn sinograms_have_a_map_too_and_where_it_ends_is_said() {
     // One that ends within the phantom; the picture of the map follows.
     click(&mut harness, "Attenuation…");
     type_path(&mut harness, &folder.path().join("cut.nii.gz"));
-    let is_shown = |app: &App| app.second_image().is_some_and(|image| image.path.ends_with("cut.nii.gz"));
+    let is_shown = |app: &App| app.work.second_image().is_some_and(|image| image.path.ends_with("cut.nii.gz"));
     wait_for(&mut harness, "the other map", is_shown);
     harness.get_by_label_contains("attenuation map cut.nii.gz ends inside the field of view: 10.0 mm at +z");
     harness.get_by_label_contains("0.096 /cm at +z");
     // The run says so, too.
     click(&mut harness, "Start");
-    wait_for(&mut harness, "the image", App::is_run_over);
-    assert!(harness.state().notices().texts().any(|text| text.contains("cut.nii.gz") && text.contains(ends)));
+    wait_for(&mut harness, "the image", |app| app.work.is_run_over());
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("cut.nii.gz") && text.contains(ends)));
     click(&mut harness, "without attenuation");
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "no map", |app| !app.is_loading() && num_maps(app) == 0);
-    assert!(harness.state().second_image().is_none() && harness.query_by_label(SHOW).is_none());
+    wait_for(&mut harness, "no map", |app| !app.work.is_loading() && num_maps(app) == 0);
+    assert!(harness.state().work.second_image().is_none() && harness.query_by_label(SHOW).is_none());
 }
 
 #[test]
@@ -152,8 +152,8 @@ fn the_map_of_a_bed_is_added_and_drawn() {
     write_volume(&bed, &Volume { unit: object.unit, ..Volume::filled(object.grid.clone(), 0.02) }).unwrap();
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Light, false, Source::file(folder.path().join("scan.hs")));
-    wait_for(&mut harness, "the scan", |app| app.counts().is_some());
-    let num_maps = |app: &App| app.counts().map_or(0, |counts| counts.attenuation.len());
+    wait_for(&mut harness, "the scan", |app| app.work.counts().is_some());
+    let num_maps = |app: &App| app.work.counts().map_or(0, |counts| counts.attenuation.len());
     const ADD: &str = "Add bed…";
     assert!(harness.query_by_label(ADD).is_none());
     click(&mut harness, "Attenuation…");
@@ -162,20 +162,20 @@ fn the_map_of_a_bed_is_added_and_drawn() {
     // The largest µ of what is drawn, 1/cm.
     let largest = |harness: &mut Harness<'_, App>| {
         click(harness, SHOW);
-        let largest = f64::from(harness.state().second_image().unwrap().display.colouring.window[1]);
+        let largest = f64::from(harness.state().work.second_image().unwrap().display.colouring.window[1]);
         click(harness, "Remove");
         largest
     };
     let of_object = largest(&mut harness);
     click(&mut harness, ADD);
     type_path(&mut harness, &bed);
-    wait_for(&mut harness, "both maps", |app| !app.is_loading() && num_maps(app) == 2);
+    wait_for(&mut harness, "both maps", |app| !app.work.is_loading() && num_maps(app) == 2);
     harness.get_by_label("multiplicative: scan_mult.hs; additive: scan_add.hs; attenuation: events_mu.nii.gz and bed.nii.gz");
     let of_both = largest(&mut harness);
     assert!((of_both - of_object - 0.02).abs() < 1e-3, "{of_object} {of_both}");
     harness.check_accessibility();
     click(&mut harness, "without bed");
-    wait_for(&mut harness, "the map alone", |app| !app.is_loading() && num_maps(app) == 1);
+    wait_for(&mut harness, "the map alone", |app| !app.work.is_loading() && num_maps(app) == 1);
     assert_eq!(largest(&mut harness), of_object);
 }
 
@@ -189,19 +189,19 @@ fn a_resolution_model_is_chosen_by_its_file() {
     std::fs::write(&file, rows).unwrap();
     std::fs::write(&wrong, rows.replace("[5, 5.5]", "[5]")).unwrap();
     let mut harness = super::window(renderer, SIZE, Theme::Light, false);
-    wait_for(&mut harness, "the study", |app| app.counts().is_some());
+    wait_for(&mut harness, "the study", |app| app.work.counts().is_some());
     let text = "by the distance from the axis, up to 7 mm across it and 5.5 mm along it";
     // A file that is none changes nothing.
     click(&mut harness, "Resolution file…");
     type_path(&mut harness, &wrong);
-    assert!(harness.state().notices().texts().any(|text| text.contains("wrong.toml") && text.contains("axial_fwhm_mm")));
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("wrong.toml") && text.contains("axial_fwhm_mm")));
     assert!(harness.query_by_label(text).is_none());
     click(&mut harness, "Resolution file…");
     type_path(&mut harness, &file);
     harness.get_by_label(text);
     click(&mut harness, "Start");
-    wait_for(&mut harness, "the image", App::is_run_over);
-    let psf = harness.state().live().info.as_ref().unwrap().job.settings.psf.clone().unwrap();
+    wait_for(&mut harness, "the image", |app| app.work.is_run_over());
+    let psf = harness.state().work.live().info.as_ref().unwrap().job.settings.psf.clone().unwrap();
     assert_eq!([psf.at(0.0), psf.at(50.0)], [[4.0, 4.0, 5.0], [5.5, 5.0, 5.25]]);
     harness.check_accessibility();
     // The checkbox removes it.

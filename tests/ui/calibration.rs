@@ -31,7 +31,7 @@ fn write_scan(path: &Path) {
 /// The window on the scan once it is reconstructed.
 fn reconstructed(scan: &Path) -> Option<Harness<'static, App>> {
     let mut harness = window_on(renderer()?, [1400.0, 900.0], Theme::Light, true, Source::file(scan.to_owned()));
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
     Some(harness)
 }
 
@@ -50,7 +50,7 @@ fn save_to(harness: &mut Harness<'_, App>, path: &Path) {
 }
 
 fn says(harness: &Harness<'_, App>, words: &str) -> bool {
-    harness.state().notices().texts().any(|text| text.contains(words))
+    harness.state().work.notices().texts().any(|text| text.contains(words))
 }
 
 /// Where the values of one image are a factor times those of another, to rounding.
@@ -79,8 +79,8 @@ fn it_is_found_in_a_uniform_phantom_kept_and_used() {
     }
     set(&mut harness, "Activity concentration, Bq/mL", 5000.0);
     click(&mut harness, "Calibrate");
-    let volume = harness.state().shown().volume().unwrap().clone();
-    let sums = harness.state().document().rois[0].mask(&volume.grid).sums(volume.as_slice());
+    let volume = harness.state().work.shown().volume().unwrap().clone();
+    let sums = harness.state().work.document().rois[0].mask(&volume.grid).sums(volume.as_slice());
     let factor = 5000.0 / (sums.sum / sums.weight);
     assert!(says(&harness, "by the mean of 'ROI 1'") && factor > 0.0);
     let field = harness.get_by_role_and_label(Role::SpinButton, FACTOR);
@@ -91,7 +91,7 @@ fn it_is_found_in_a_uniform_phantom_kept_and_used() {
     harness.get_by_label_contains("Plot: profile, Bq/mL");
     let bar = harness.get_by_label_contains("Colour bar from ").accesskit_node().label().unwrap();
     let top: f64 = bar.split(' ').nth(5).unwrap().parse().unwrap();
-    let window_top = f64::from(harness.state().colouring().window[1]);
+    let window_top = f64::from(harness.state().work.colouring().window[1]);
     assert!(bar.ends_with("Bq/mL") && (top / (factor * window_top) - 1.0).abs() < 1e-3, "{bar}");
     let field: f64 = harness.get_by_role_and_label(Role::SpinButton, "Window top").value().unwrap().parse().unwrap();
     assert!((field / top - 1.0).abs() < 1e-3, "{field} {top}");
@@ -99,7 +99,7 @@ fn it_is_found_in_a_uniform_phantom_kept_and_used() {
     let told = format!("{:.*}", (3 - 5000f64.log10().floor() as i32).max(0) as usize, factor * mean);
     assert!(harness.query_all_by_label(&told).next().is_some(), "the mean {told} is not in the table");
     assert!(harness.query_all_by_label("counts/mm").next().is_none());
-    harness.state().export_csv(&folder.path().join("numbers.csv")).unwrap();
+    harness.state().work.export_csv(&folder.path().join("numbers.csv")).unwrap();
     let rows = read_measurements(&folder.path().join("numbers.csv")).unwrap();
     let last = rows.iter().rfind(|row| row.quantity == "mean" && row.roi == "ROI 1").unwrap();
     assert!(last.unit == "Bq/mL" && (last.value / 5000.0 - 1.0).abs() < 1e-5, "{last:?}");
@@ -110,7 +110,7 @@ fn it_is_found_in_a_uniform_phantom_kept_and_used() {
     let (saved, _) = read_volume(&image).unwrap();
     assert_eq!(saved.unit, Unit::BqPerMl);
     assert_scaled(&saved, &volume, factor);
-    let sums = harness.state().document().rois[0].mask(&saved.grid).sums(saved.as_slice());
+    let sums = harness.state().work.document().rois[0].mask(&saved.grid).sums(saved.as_slice());
     assert!((sums.sum / sums.weight / 5000.0 - 1.0).abs() < 1e-5);
     let record: serde_json::Value =
         serde_json::from_slice(&std::fs::read(folder.path().join("image.nii.json")).unwrap()).unwrap();

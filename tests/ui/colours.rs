@@ -18,7 +18,7 @@ fn num_pixels(harness: &mut Harness<'_, App>, colour: [u8; 3]) -> usize {
 }
 
 fn colours(harness: &Harness<'_, App>) -> Vec<[u8; 3]> {
-    harness.state().document().rois.iter().map(|roi| roi.colour.unwrap()).collect()
+    harness.state().work.document().rois.iter().map(|roi| roi.colour.unwrap()).collect()
 }
 
 #[test]

@@ -42,12 +42,12 @@ fn write_other(path: &Path) {
 /// The window on the scan, without a reconstruction.
 fn opened(scan: &Path) -> Option<Harness<'static, App>> {
     let mut harness = window_on(renderer()?, SIZE, Theme::Light, false, Source::file(scan.to_owned()));
-    wait_for(&mut harness, "the scan", |app| app.counts().is_some());
+    wait_for(&mut harness, "the scan", |app| app.work.counts().is_some());
     Some(harness)
 }
 
 fn corrections(app: &App) -> (Option<Vec<f32>>, Option<Vec<f32>>) {
-    let study = app.counts().unwrap();
+    let study = app.work.counts().unwrap();
     let values = |data: &Option<Michelogram>| data.as_ref().map(|data| data.counts.to_vec());
     (values(&study.multiplicative), values(&study.additive))
 }
@@ -61,7 +61,7 @@ fn corrections_beside_a_scan_come_along_and_are_removed() {
     let Some(mut harness) = opened(&folder.path().join("scan.hs")) else { return };
     assert_eq!(corrections(harness.state()), (factors.clone(), background.clone()));
     harness.get_by_label("multiplicative: scan_mult.hs; additive: scan_add.hs");
-    assert!(harness.state().notices().texts().any(|text| text.contains("scan_mult.hs and scan_add.hs")));
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("scan_mult.hs and scan_add.hs")));
     harness.check_accessibility();
     // STIR's convention multiplies the background by the factors.
     click(&mut harness, INSIDE);
@@ -71,16 +71,16 @@ fn corrections_beside_a_scan_come_along_and_are_removed() {
     assert_eq!(corrections(harness.state()), (factors, Some(product)));
     // Removed one by one; what the user drew and set stays.
     click(&mut harness, "Add sphere");
-    let drawn = harness.state().document().clone();
+    let drawn = harness.state().work.document().clone();
     click(&mut harness, "without multiplicative");
     wait_for(&mut harness, "no factors", |app| corrections(app).0.is_none());
     harness.get_by_label("additive: scan_add.hs");
     assert_eq!(corrections(harness.state()), (None, background));
-    assert_eq!((harness.state().document(), drawn.rois.len()), (&drawn, 1));
+    assert_eq!((harness.state().work.document(), drawn.rois.len()), (&drawn, 1));
     click(&mut harness, "without additive");
     wait_for(&mut harness, "no background", |app| corrections(app) == (None, None));
     assert!(harness.query_by_label("additive: scan_add.hs").is_none());
-    assert_eq!(harness.state().live().state, RunState::Idle);
+    assert_eq!(harness.state().work.live().state, RunState::Idle);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn corrections_of_another_sampling_are_refused_and_the_study_stays() {
     let before = corrections(harness.state());
     write_other(&folder.path().join("scan_add.hs"));
     click(&mut harness, INSIDE);
-    let refused = |app: &App| app.notices().texts().any(|text| text.contains("additive") && text.contains("sampled alike"));
+    let refused = |app: &App| app.work.notices().texts().any(|text| text.contains("additive") && text.contains("sampled alike"));
     wait_for(&mut harness, "the refusal", refused);
     assert_eq!(corrections(harness.state()), before);
     harness.get_by_label("multiplicative: scan_mult.hs; additive: scan_add.hs");
@@ -101,14 +101,14 @@ fn corrections_of_another_sampling_are_refused_and_the_study_stays() {
     let mut harness = window_on(first, SIZE, Theme::Light, false, Source::file(scan.clone()));
     let refused = |app: &App| {
         let expected = ["correction scan_mult.hs and scan_add.hs of scan.hs", "sampled alike", "--no-corrections"];
-        app.notices().texts().any(|text| expected.iter().all(|words| text.contains(words)))
+        app.work.notices().texts().any(|text| expected.iter().all(|words| text.contains(words)))
     };
     wait_for(&mut harness, "the refusal of the scan", refused);
-    assert!(harness.state().counts().is_none());
+    assert!(harness.state().work.counts().is_none());
     drop(harness);
     let alone = Source::Files(StudyFiles::Counts(ScanFiles::uncorrected(&scan)));
     let mut harness = window_on(second, SIZE, Theme::Light, false, alone);
-    wait_for(&mut harness, "the scan alone", |app| app.counts().is_some());
+    wait_for(&mut harness, "the scan alone", |app| app.work.counts().is_some());
     assert_eq!(corrections(harness.state()), (None, None));
 }
 
@@ -116,6 +116,6 @@ fn corrections_of_another_sampling_are_refused_and_the_study_stays() {
 fn a_simulated_study_has_no_files_to_correct_it() {
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Dark, false, small_study());
-    wait_for(&mut harness, "the study", |app| app.counts().is_some());
+    wait_for(&mut harness, "the study", |app| app.work.counts().is_some());
     assert!(harness.query_by_label("Multiplicative…").is_none());
 }

@@ -71,7 +71,7 @@ fn running() -> Option<Harness<'static, App>> {
     };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(SIZE).with_theme(Theme::Dark).renderer(renderer()?);
     let mut harness = builder.build_eframe(|creation| App::new(creation, options));
-    wait_for(&mut harness, "the first iterate", |app| app.shown().id().is_some());
+    wait_for(&mut harness, "the first iterate", |app| app.work.shown().id().is_some());
     Some(harness)
 }
 
@@ -81,33 +81,33 @@ const NUM_ITERATIONS: usize = 400;
 #[test]
 fn wrong_files_become_sentences_and_the_run_goes_on_unharmed() {
     let Some(mut alone) = running() else { return };
-    wait_for(&mut alone, "the end of the run", App::is_run_over);
+    wait_for(&mut alone, "the end of the run", |app| app.work.is_run_over());
     let Some(mut harness) = running() else { return };
     // One of the names has characters that no font draws.
     harness.ctx.set_missing_glyph_policy(egui::epaint::text::MissingGlyphPolicy::Tofu);
     let folder = tempfile::tempdir().unwrap();
     let wrong = wrong_files(folder.path());
-    let before: Vec<String> = harness.state().notices().texts().map(str::to_owned).collect();
+    let before: Vec<String> = harness.state().work.notices().texts().map(str::to_owned).collect();
     for (number, (path, says)) in wrong.iter().enumerate() {
         drop_file(&mut harness, path);
         let expected = before.len() + number + 1;
-        wait_for(&mut harness, "the sentence", |app| !app.is_loading() && app.notices().len() >= expected);
+        wait_for(&mut harness, "the sentence", |app| !app.work.is_loading() && app.work.notices().len() >= expected);
         let app = harness.state();
-        let texts: Vec<&str> = app.notices().texts().skip(before.len() + number).collect();
+        let texts: Vec<&str> = app.work.notices().texts().skip(before.len() + number).collect();
         let [text] = texts[..] else { panic!("{}: {texts:?}", path.display()) };
         println!("{text}\n");
         for word in *says {
             assert!(text.contains(word), "{word}: {text}");
         }
         assert!(text.len() < 400 + path.as_os_str().len(), "{text}");
-        assert_eq!(app.live().state, RunState::Running, "{text}");
+        assert_eq!(app.work.live().state, RunState::Running, "{text}");
         assert!(harness.query_by_label("Don't save").is_none(), "{text}");
     }
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
     let [alone, disturbed] = [alone.state(), harness.state()];
-    assert_eq!(disturbed.shown().id().unwrap().iteration, NUM_ITERATIONS);
-    assert!(disturbed.shown().volume() == alone.shown().volume(), "the image is another");
-    assert_eq!(disturbed.document(), alone.document());
+    assert_eq!(disturbed.work.shown().id().unwrap().iteration, NUM_ITERATIONS);
+    assert!(disturbed.work.shown().volume() == alone.work.shown().volume(), "the image is another");
+    assert_eq!(disturbed.work.document(), alone.work.document());
 }
 
 #[test]
@@ -119,16 +119,16 @@ fn of_files_dropped_together_the_study_is_opened_and_regions_are_taken_at_any_ti
     for name in ["scan_mult.hs", "scan.hs"] {
         fs::write(at(name), HEADER.replace("data.bin", "scan.s")).unwrap();
     }
-    let regions = &harness.state().document().rois[..1].to_vec();
+    let regions = &harness.state().work.document().rois[..1].to_vec();
     write_rois(&at("one.toml"), regions).unwrap();
     drop_file(&mut harness, &at("one.toml"));
-    assert_eq!(&harness.state().document().rois, regions);
-    assert!(harness.state().is_run_over() && !harness.state().is_loading());
+    assert_eq!(&harness.state().work.document().rois, regions);
+    assert!(harness.state().work.is_run_over() && !harness.state().work.is_loading());
     for name in ["scan_mult.hs", "scan.s"] {
         hold(&mut harness, &at(name));
     }
     drop_file(&mut harness, &at("scan.hs"));
-    wait_for(&mut harness, "the scan", |app| app.study().is_some_and(|study| study.title.contains("scan")));
-    assert!(!harness.state().study().unwrap().title.contains("scan_mult"));
-    assert!(harness.state().notices().texts().any(|text| text.contains("one of 3 dropped files is opened")));
+    wait_for(&mut harness, "the scan", |app| app.work.study().is_some_and(|study| study.title.contains("scan")));
+    assert!(!harness.state().work.study().unwrap().title.contains("scan_mult"));
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("one of 3 dropped files is opened")));
 }

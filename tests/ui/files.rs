@@ -20,8 +20,8 @@ fn has(harness: &Harness<'_, App>, label: &str) -> bool {
 #[test]
 fn typed_letters_are_a_path_and_no_shortcuts() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
-    let done = harness.state().live().progress();
-    let num_notices = harness.state().notices().len();
+    let done = harness.state().work.live().progress();
+    let num_notices = harness.state().work.notices().len();
     click(&mut harness, "Save ROIs…");
     assert!(has(&harness, "Save ROIs"));
     // The focus is there without a click.
@@ -37,37 +37,37 @@ fn typed_letters_are_a_path_and_no_shortcuts() {
     let field = harness.get_all_by_role(Role::TextInput).find(|field| field.is_focused()).unwrap();
     assert_eq!(field.value().as_deref(), Some("s2f"));
     let app = harness.state();
-    assert_eq!((app.live().progress(), app.shown().id().unwrap().iteration), (done, 3));
-    assert!(app.is_run_over() && app.notices().len() == num_notices);
+    assert_eq!((app.work.live().progress(), app.work.shown().id().unwrap().iteration), (done, 3));
+    assert!(app.work.is_run_over() && app.work.notices().len() == num_notices);
     // Nothing behind it can be clicked.
-    let before = app.document().clone();
+    let before = app.work.document().clone();
     click(&mut harness, "Add sphere");
     drag(&mut harness, "Transaxial slice", [0.5, 0.1], [0.6, 0.2]);
-    assert_eq!(harness.state().document(), &before);
+    assert_eq!(harness.state().work.document(), &before);
     // Escape closes it and does nothing else.
     press(&mut harness, Key::Escape);
     assert!(!has(&harness, "Save ROIs"));
     click(&mut harness, "Sphere");
-    assert_eq!(harness.state().view().tool, Tool::Sphere);
+    assert_eq!(harness.state().work.view().tool, Tool::Sphere);
 }
 
 #[test]
 fn the_key_that_leaves_a_field_is_no_shortcut() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
-    let num_notices = harness.state().notices().len();
+    let num_notices = harness.state().work.notices().len();
     click(&mut harness, "Sphere");
     let field = harness.get_by_role(Role::TextInput);
     field.focus();
     harness.run_steps(2);
     press(&mut harness, Key::Escape);
-    assert_eq!(harness.state().view().tool, Tool::Sphere, "Escape left the field");
+    assert_eq!(harness.state().work.view().tool, Tool::Sphere, "Escape left the field");
     press(&mut harness, Key::Escape);
-    assert_eq!(harness.state().view().tool, Tool::Crosshair);
+    assert_eq!(harness.state().work.view().tool, Tool::Crosshair);
     // A menu takes it too.
     click(&mut harness, "Sphere");
     click(&mut harness, "Keys");
     press(&mut harness, Key::Escape);
-    assert_eq!(harness.state().view().tool, Tool::Sphere, "Escape closed the menu");
+    assert_eq!(harness.state().work.view().tool, Tool::Sphere, "Escape closed the menu");
     // In a number field digits are a number, and letters nothing.
     harness.get_by_role_and_label(Role::SpinButton, "Iterations").scroll_to_me();
     harness.run_steps(3);
@@ -77,7 +77,7 @@ fn the_key_that_leaves_a_field_is_no_shortcut() {
     type_text(&mut harness, "1");
     press(&mut harness, Key::S);
     press(&mut harness, Key::Enter);
-    assert!(harness.state().is_run_over() && harness.state().notices().len() == num_notices);
+    assert!(harness.state().work.is_run_over() && harness.state().work.notices().len() == num_notices);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_file_is_overwritten_only_after_a_question() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image.nii");
     save_image_as(&mut harness, &path);
-    let image = harness.state().shown().volume().unwrap().as_slice().to_vec();
+    let image = harness.state().work.shown().volume().unwrap().as_slice().to_vec();
     assert_eq!(read_volume(&path).unwrap().0.as_slice(), image);
     assert!(!has(&harness, "Save the image"));
     // Kept: the path is there to be changed.
@@ -148,7 +148,7 @@ fn the_image_goes_out_as_a_dicom_series_and_as_a_numpy_array() {
     let (series, array) = (folder.path().join("image.dcm"), folder.path().join("image.npy"));
     save_image_as(&mut harness, &series);
     save_image_as(&mut harness, &array);
-    let image = harness.state().shown().volume().unwrap().clone();
+    let image = harness.state().work.shown().volume().unwrap().clone();
     let (again, notices) = read_volume(&array).unwrap();
     assert!(notices.is_empty() && again == image, "{notices:?}");
     for (k, expected) in image.values.outer_iter().enumerate() {

@@ -132,8 +132,8 @@ fn report(what: &str, frames: &[[f64; 2]], app: &App) {
         frames.len(),
         quantiles(0),
         quantiles(1),
-        app.live().progress().0,
-        app.adapter(),
+        app.work.live().progress().0,
+        app.work.adapter(),
     );
 }
 
@@ -159,7 +159,7 @@ fn window_of(size: [f32; 2], start: Source, device: DeviceChoice, trace: Trace) 
     };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(size).with_theme(Theme::Dark).renderer(Offscreen::new(size));
     let mut harness = builder.build_eframe(|creation| App::new(creation, options));
-    wait_for(&mut harness, "an image", |app| app.shown().volume().is_some());
+    wait_for(&mut harness, "an image", |app| app.work.shown().volume().is_some());
     harness
 }
 
@@ -183,7 +183,7 @@ fn draw_saving(harness: &mut Harness<'_, App>, time: Duration) -> Vec<[f64; 2]> 
     let folder = tempfile::tempdir().unwrap();
     let mut files = 0;
     draw(harness, time, |harness, _| {
-        if !harness.state().is_writing() {
+        if !harness.state().work.is_writing() {
             type_image_path(harness, &folder.path().join(format!("{files}.nii.gz")));
             harness.key_press(egui::Key::Enter);
             files += 1;
@@ -206,22 +206,22 @@ fn frames_are_drawn_while_the_solver_computes() {
     };
     println!("first image after {:.2} s", start.elapsed().as_secs_f64());
     let time = Duration::from_secs_f64(secs.unwrap_or(0.5));
-    let first = harness.state().live().progress().0;
+    let first = harness.state().work.live().progress().0;
     let frames = draw(&mut harness, time, |_, _| {});
     report("one run", &frames, harness.state());
     let frames = draw_dragging(&mut harness, time);
     report("a region is dragged", &frames, harness.state());
     let frames = draw_saving(&mut harness, time);
     report("images are saved", &frames, harness.state());
-    wait_for(&mut harness, "the last file", |app| !app.is_writing());
-    wait_for(&mut harness, "another step", |app| app.live().progress().0 > first);
+    wait_for(&mut harness, "the last file", |app| !app.work.is_writing());
+    wait_for(&mut harness, "another step", |app| app.work.live().progress().0 > first);
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.live().is_measured());
+    wait_for(&mut harness, "the second run", |app| app.work.live().run == 2 && app.work.live().is_measured());
     harness.get_by_label("side by side").click();
     harness.run_steps(2);
     let frames = draw(&mut harness, time, |_, _| {});
     report("two runs side by side", &frames, harness.state());
-    assert_eq!(harness.state().kept_runs().count(), 1);
+    assert_eq!(harness.state().work.kept_runs().count(), 1);
 }
 
 #[test]
@@ -234,8 +234,8 @@ fn images_of_the_window_s_own_device_are_drawn_without_a_copy() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let trace = Trace::to_file(file.path()).unwrap();
     let mut harness = window(small_study(), DeviceChoice::WebGpu(gpu.number), trace);
-    let first = harness.state().live().progress().0;
-    wait_for(&mut harness, "more steps", |app| app.live().progress().0 > first + 5);
+    let first = harness.state().work.live().progress().0;
+    wait_for(&mut harness, "more steps", |app| app.work.live().progress().0 > first + 5);
     draw(&mut harness, Duration::from_millis(500), |_, _| {});
     let text = std::fs::read_to_string(file.path()).unwrap();
     let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -252,7 +252,7 @@ fn frames_do_not_depend_on_the_length_of_a_run() {
     let time = Duration::from_secs(5);
     let frames = draw(&mut harness, time, |_, _| {});
     report("at the start", &frames, harness.state());
-    while (harness.state().live().progress().0 as f64) < steps {
+    while (harness.state().work.live().progress().0 as f64) < steps {
         draw(&mut harness, time, |_, _| std::thread::sleep(Duration::from_millis(100)));
     }
     let frames = draw(&mut harness, time, |_, _| {});

@@ -30,7 +30,7 @@ fn title_of_small() -> &'static str {
 /// Opens the small study once more, and waits for its run.
 fn open_again(harness: &mut Harness<'_, App>, run: u64) {
     choose_built_in(harness, title_of_small());
-    wait_for(harness, "the run of the next study", |app| app.live().run >= run && app.is_run_over());
+    wait_for(harness, "the run of the next study", |app| app.work.live().run >= run && app.work.is_run_over());
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_study_begins_without_filter_rules_and_calibration_of_the_one_before() {
     click(&mut harness, "Hot iron");
     set(&mut harness, "Calibration, Bq/mL per count/mm", 1000.0);
     set(&mut harness, "Post-filter FWHM", 6.0);
-    wait_for(&mut harness, "the filtered image", |app| app.shown().filter_mm() == Some(6.0));
+    wait_for(&mut harness, "the filtered image", |app| app.work.shown().filter_mm() == Some(6.0));
     // (The curves say so, too.)
     harness.get_by_role_and_label(Role::Button, "unfiltered").click();
     harness.run_steps(3);
@@ -54,15 +54,15 @@ fn a_study_begins_without_filter_rules_and_calibration_of_the_one_before() {
         assert!(has(&harness, chip), "{chip}");
     }
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the run that a rule stops", |app| app.live().run == 2 && app.is_run_over());
-    assert_eq!(harness.state().live().state, RunState::Ended(EndReason::Stopped));
-    assert!(harness.state().reference().is_some());
+    wait_for(&mut harness, "the run that a rule stops", |app| app.work.live().run == 2 && app.work.is_run_over());
+    assert_eq!(harness.state().work.live().state, RunState::Ended(EndReason::Stopped));
+    assert!(harness.state().work.reference().is_some());
 
     open_again(&mut harness, 3);
     let app = harness.state();
-    assert_eq!((app.live().state, app.shown().filter_mm()), (RunState::Ended(EndReason::Completed), None));
-    assert!(app.reference().is_none() && app.kept_runs().next().is_none());
-    assert_eq!(app.colouring().palette, Palette::HotIron);
+    assert_eq!((app.work.live().state, app.work.shown().filter_mm()), (RunState::Ended(EndReason::Completed), None));
+    assert!(app.work.reference().is_none() && app.work.kept_runs().next().is_none());
+    assert_eq!(app.work.colouring().palette, Palette::HotIron);
     for chip in chips {
         assert!(!has(&harness, chip), "{chip} is of the study before");
     }
@@ -73,15 +73,15 @@ fn a_study_begins_without_filter_rules_and_calibration_of_the_one_before() {
 
     // The runs of a study count from 1.
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the second run of this study", |app| app.live().run == 4 && app.is_run_over());
-    assert_eq!(harness.state().reference().unwrap().text(), "run 1");
+    wait_for(&mut harness, "the second run of this study", |app| app.work.live().run == 4 && app.work.is_run_over());
+    assert_eq!(harness.state().work.reference().unwrap().text(), "run 1");
 }
 
 #[test]
 fn a_chip_leads_to_its_setting() {
     let Some(mut harness) = finished([1400.0, 700.0], Theme::Dark) else { return };
     set(&mut harness, "Post-filter FWHM", 4.0);
-    wait_for(&mut harness, "the filtered image", |app| app.shown().filter_mm() == Some(4.0));
+    wait_for(&mut harness, "the filtered image", |app| app.work.shown().filter_mm() == Some(4.0));
     click(&mut harness, "Post-filter 4.0 mm");
     harness.run_steps(3);
     assert!(harness.get_by_role_and_label(Role::SpinButton, "Post-filter FWHM").is_focused());

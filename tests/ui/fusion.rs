@@ -155,7 +155,7 @@ fn fused(second: &Grid) -> Option<Harness<'static, App>> {
     Grid::new([60, 60, 44], [4.0, 4.0, 5.0], [3.0, -2.0, 6.0], Rotation3::identity()).write(&pet);
     second.write_ct(&ct);
     let mut harness = window_on(renderer()?, SIZE, Theme::Dark, false, Source::file(pet));
-    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
+    wait_for(&mut harness, "the image", |app| app.work.shown().volume().is_some() && app.work.is_run_over());
     click(&mut harness, "Full");
     click(&mut harness, "Smooth");
     click(&mut harness, "Views");
@@ -185,7 +185,7 @@ fn axes(slice: &str) -> [usize; 2] {
 /// The position of a point in an enlarged slice: at zoom 1 the image fits, with 4 points around it.
 fn screen(harness: &Harness<'_, App>, slice: &str, point: [f64; 3]) -> Pos2 {
     let rect = harness.get_by_label(slice).rect();
-    let (view, grid) = (harness.state().view(), &harness.state().shown().volume().unwrap().grid);
+    let (view, grid) = (harness.state().work.view(), &harness.state().work.shown().volume().unwrap().grid);
     let [a, b] = axes(slice);
     let fit = |axis: usize, length: f32| f64::from(length - 8.0) / (grid.size[axis] as f64 * grid.voxel_mm[axis]);
     let scale = view.zoom * fit(a, rect.width()).min(fit(b, rect.height()));
@@ -234,13 +234,13 @@ fn largest_distance(harness: &mut Harness<'_, App>, shift_mm: [f64; 3]) -> f32 {
             harness.key_press(egui::Key::Home);
             harness.run_steps(3);
             double_click_at(harness, corner);
-            assert!(harness.state().view().maximised.is_some());
+            assert!(harness.state().work.view().maximised.is_some());
             go_to(harness, slice, marker);
             let expected = screen(harness, slice, marker);
             harness.hover_at(expected);
             harness.event(Event::Zoom(zoom));
             harness.run_steps(3);
-            assert!((harness.state().view().zoom - f64::from(zoom)).abs() < 1e-6);
+            assert!((harness.state().work.view().zoom - f64::from(zoom)).abs() < 1e-6);
             let shifted = std::array::from_fn(|a| marker[a] + shift_mm[a]);
             let places = [marker, shifted].map(|point| screen(harness, slice, point));
             let rect = harness.get_by_label(slice).rect();
@@ -275,8 +275,8 @@ fn go_to(harness: &mut Harness<'_, App>, slice: &str, point: [f64; 3]) {
     click_at(harness, middle, egui::Modifiers::NONE);
     let [a, b] = axes(slice);
     let normal = 3 - a - b;
-    let voxel_mm = harness.state().shown().volume().unwrap().grid.voxel_mm[normal];
-    let steps = ((point[normal] - harness.state().view().crosshair_mm[normal]) / voxel_mm).round() as i32;
+    let voxel_mm = harness.state().work.shown().volume().unwrap().grid.voxel_mm[normal];
+    let steps = ((point[normal] - harness.state().work.view().crosshair_mm[normal]) / voxel_mm).round() as i32;
     let key = if steps < 0 { egui::Key::ArrowUp } else { egui::Key::ArrowDown };
     harness.hover_at(middle);
     harness.run_steps(2);
@@ -285,7 +285,7 @@ fn go_to(harness: &mut Harness<'_, App>, slice: &str, point: [f64; 3]) {
         harness.run_steps(1);
     }
     harness.run_steps(2);
-    let off = harness.state().view().crosshair_mm[normal] - point[normal];
+    let off = harness.state().work.view().crosshair_mm[normal] - point[normal];
     assert!(off.abs() <= 0.5 * voxel_mm + 1e-6, "{slice}: {off} mm off");
 }
 
@@ -363,6 +363,6 @@ fn a_swipe_divides_every_view_into_the_displayed_and_the_second_image() {
     }
     // The line can be dragged in each view.
     drag(&mut harness, "MIP: line between the two images", [0.5, 0.5], [-9.0, 0.5]);
-    assert!(harness.state().view().swipe < 0.45, "{}", harness.state().view().swipe);
+    assert!(harness.state().work.view().swipe < 0.45, "{}", harness.state().work.view().swipe);
     harness.check_accessibility();
 }

@@ -24,7 +24,7 @@ pub fn series(name: &str) -> PathBuf {
 /// The window on a series, whose image is shown.
 fn window_on_series(name: &str) -> Option<Harness<'static, App>> {
     let mut harness = window_on(renderer()?, SIZE, Theme::Dark, false, Source::file(series(name)));
-    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
+    wait_for(&mut harness, "the image", |app| app.work.shown().volume().is_some() && app.work.is_run_over());
     Some(harness)
 }
 
@@ -51,7 +51,7 @@ fn a_pet_series_is_shown_and_saved_in_uptake_values() {
     assert!(harness.query_by_label("Values in: SUVbw").is_some());
     assert!(harness.query_by_label("Values in SUVbw").is_some(), "no chip");
     // The image is where its file has it.
-    assert_eq!(harness.state().shown().volume().unwrap().grid, read_volume(&series("pet")).unwrap().0.grid);
+    assert_eq!(harness.state().work.shown().volume().unwrap().grid, read_volume(&series("pet")).unwrap().0.grid);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("suv.nii");
     save_image_as(&mut harness, &path);
@@ -78,19 +78,19 @@ fn a_pet_series_is_shown_and_saved_in_uptake_values() {
 fn a_segmentation_becomes_regions_of_the_image() {
     let Some(mut harness) = window_on_series("oblique") else { return };
     let path = series("segmentations").join("oblique.dcm");
-    let num_notices = harness.state().notices().len();
+    let num_notices = harness.state().work.notices().len();
     drop_file(&mut harness, &path);
-    wait_for(&mut harness, "the regions", |app| app.notices().len() > num_notices);
+    wait_for(&mut harness, "the regions", |app| app.work.notices().len() > num_notices);
     let text = std::fs::read_to_string(series("segmentations.json")).unwrap();
     let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
     let segments = expected["files"]["oblique.dcm"]["segments"].as_array().unwrap();
-    let rois = &harness.state().document().rois;
+    let rois = &harness.state().work.document().rois;
     assert_eq!(rois.iter().map(|roi| roi.name.as_str()).collect::<Vec<_>>(), ["left", "lesion", "lesion (2)"]);
-    let grid = &harness.state().shown().volume().unwrap().grid;
+    let grid = &harness.state().work.shown().volume().unwrap().grid;
     for (roi, segment) in rois.iter().zip(segments) {
         assert_eq!(roi.mask(grid).voxels.len(), segment["voxels"].as_array().unwrap().len());
     }
-    assert!(harness.state().study().is_some_and(|study| study.title.contains("oblique")));
+    assert!(harness.state().work.study().is_some_and(|study| study.title.contains("oblique")));
     let folder = tempfile::tempdir().unwrap();
     let rois = rois.clone();
     let session = folder.path().join("a.session");
@@ -103,8 +103,8 @@ fn a_segmentation_without_an_image_is_refused() {
     let Some(renderer) = renderer() else { return };
     let path = series("segmentations").join("oblique.dcm");
     let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::file(path));
-    wait_for(&mut harness, "the notice", |app| app.notices().texts().any(|text| text.contains("open its image first")));
-    assert!(harness.state().document().rois.is_empty());
+    wait_for(&mut harness, "the notice", |app| app.work.notices().texts().any(|text| text.contains("open its image first")));
+    assert!(harness.state().work.document().rois.is_empty());
 }
 
 /// A series with the factors of its decay correction is saved as DICOM with the facts that the user changed.
@@ -122,7 +122,7 @@ fn a_pet_series_is_saved_as_dicom_with_its_facts() {
     }
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::file(source.clone()));
-    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
+    wait_for(&mut harness, "the image", |app| app.work.shown().volume().is_some() && app.work.is_run_over());
     harness.get_by_label("Weight, kg").scroll_to_me();
     harness.run_steps(3);
     harness.get_by_label("Weight, kg").click();
@@ -150,7 +150,7 @@ fn a_pet_series_is_saved_as_dicom_with_its_facts() {
         slice.write_to_file(&path).unwrap();
     }
     let mut harness = window_on(super::renderer().unwrap(), SIZE, Theme::Dark, false, Source::file(source.clone()));
-    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
+    wait_for(&mut harness, "the image", |app| app.work.shown().volume().is_some() && app.work.is_run_over());
     let path = folder.path().join("refused.dcm");
     save_image_as(&mut harness, &path);
     assert!(!path.exists());
@@ -220,36 +220,36 @@ fn a_session_contains_the_second_image_and_the_changed_facts() {
     set(&mut harness, Role::SpinButton, "Shift z, mm", 3.3);
     set(&mut harness, Role::SpinButton, "Weight, kg", 82.0);
     type_into(&mut harness, "Scan", "yesterday");
-    assert!(harness.state().notices().texts().any(|text| text.contains("'yesterday' is no date and time")));
-    let scan = harness.state().pet_scan().unwrap().scan_start.clone().unwrap().value;
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("'yesterday' is no date and time")));
+    let scan = harness.state().work.pet_scan().unwrap().scan_start.clone().unwrap().value;
     type_into(&mut harness, "Scan", "23:59:30");
-    let changed = harness.state().pet_scan().unwrap().clone();
+    let changed = harness.state().work.pet_scan().unwrap().clone();
     let later = scan.date().at(23, 59, 30, 0);
     assert_eq!(changed.scan_start.as_ref().map(|fact| fact.value), Some(later));
     assert_eq!(changed.weight_kg.as_ref().map(|fact| fact.value), Some(82.0));
     assert_eq!(harness.query_all_by_label("changed").count(), 2);
-    let second = harness.state().second_image().unwrap();
+    let second = harness.state().work.second_image().unwrap();
     let path = folder.path().join("fused.session");
     save_session(&mut harness, &path);
     let reopened = |harness: &mut Harness<'_, App>| {
         choose_built_in(harness, tomoscope::ui::BUILT_IN[tomoscope::ui::BUILT_IN.len() - 1].title);
-        wait_for(harness, "the built-in study", |app| app.counts().is_some());
-        assert!(harness.state().second_image().is_none());
+        wait_for(harness, "the built-in study", |app| app.work.counts().is_some());
+        assert!(harness.state().work.second_image().is_none());
         drop_file(harness, &path);
         give_up_unsaved(harness);
-        wait_for(harness, "the series", |app| app.pet_scan().is_some() && app.shown().volume().is_some());
+        wait_for(harness, "the series", |app| app.work.pet_scan().is_some() && app.work.shown().volume().is_some());
     };
     reopened(&mut harness);
-    wait_for(&mut harness, "the second image", |app| app.second_image().is_some());
-    assert_eq!(harness.state().pet_scan(), Some(&changed));
-    assert_eq!(harness.state().second_image(), Some(second));
+    wait_for(&mut harness, "the second image", |app| app.work.second_image().is_some());
+    assert_eq!(harness.state().work.pet_scan(), Some(&changed));
+    assert_eq!(harness.state().work.second_image(), Some(second));
     // Without the file of the second image, all else is restored.
     std::fs::remove_dir_all(&ct).unwrap();
     reopened(&mut harness);
-    let is_told = |app: &App| app.notices().texts().any(|text| text.contains("second image of the session is not shown"));
+    let is_told = |app: &App| app.work.notices().texts().any(|text| text.contains("second image of the session is not shown"));
     wait_for(&mut harness, "the notice", is_told);
-    assert_eq!(harness.state().pet_scan(), Some(&changed));
-    assert!(harness.state().second_image().is_none());
+    assert_eq!(harness.state().work.pet_scan(), Some(&changed));
+    assert!(harness.state().work.second_image().is_none());
 }
 
 #[test]
@@ -267,8 +267,8 @@ fn a_series_of_a_folder_with_several_is_chosen_in_rows() {
     wait_to_see(&mut harness, "the chooser", |harness| harness.query_by_label("Choose a series").is_some());
     let row = "PET · series 1 · pet · Test Phantom · T1 · 2026-03-01 · 3 files";
     click(&mut harness, row);
-    wait_for(&mut harness, "the image", |app| app.shown().volume().is_some() && app.is_run_over());
-    assert_eq!(harness.state().shown().volume().unwrap().as_slice(), read_volume(&series("pet")).unwrap().0.as_slice());
+    wait_for(&mut harness, "the image", |app| app.work.shown().volume().is_some() && app.work.is_run_over());
+    assert_eq!(harness.state().work.shown().volume().unwrap().as_slice(), read_volume(&series("pet")).unwrap().0.as_slice());
     assert!(harness.query_by_label("Choose a series").is_none());
     // The second image of the same folder, by keys: the first row has the focus.
     harness.get_by_label("Add image…").scroll_to_me();
@@ -299,13 +299,13 @@ fn a_series_of_a_folder_with_several_is_chosen_in_rows() {
 fn images_over_time_can_be_scrubbed() {
     let Some(mut harness) = window_on_series("dynamic") else { return };
     assert!(harness.query_by_label("3 images").is_some());
-    let last = harness.state().shown().volume().unwrap().as_slice().to_vec();
+    let last = harness.state().work.shown().volume().unwrap().as_slice().to_vec();
     click(&mut harness, "Add sphere");
     wait_for(&mut harness, "three points of the curve", |app| {
-        app.live().rois.newest().is_some_and(|branch| branch.points.len() == 3)
+        app.work.live().rois.newest().is_some_and(|branch| branch.points.len() == 3)
     });
     harness.key_press(Key::ArrowLeft);
     harness.run_steps(4);
-    let before = harness.state().shown().volume().unwrap().as_slice().to_vec();
+    let before = harness.state().work.shown().volume().unwrap().as_slice().to_vec();
     assert_ne!(before, last);
 }

@@ -23,21 +23,21 @@ fn a_session_needs_no_mouse() {
     let Some(mut harness) = finished([1400.0, 900.0], egui::Theme::Dark) else { return };
     let folder = tempfile::tempdir().unwrap();
     // A region at the crosshair, moved and enlarged.
-    let num_rois = harness.state().document().rois.len();
-    let crosshair = harness.state().view().crosshair_mm;
+    let num_rois = harness.state().work.document().rois.len();
+    let crosshair = harness.state().work.view().crosshair_mm;
     press(&mut harness, Modifiers::ALT, Key::ArrowRight);
-    let moved = harness.state().view().crosshair_mm;
-    let voxel_mm = harness.state().shown().volume().unwrap().grid.voxel_mm;
+    let moved = harness.state().work.view().crosshair_mm;
+    let voxel_mm = harness.state().work.shown().volume().unwrap().grid.voxel_mm;
     assert!((moved[0] - crosshair[0] - voxel_mm[0]).abs() < 1e-9 && moved[1..] == crosshair[1..], "{crosshair:?} {moved:?}");
     press(&mut harness, Modifiers::NONE, Key::A);
-    let roi = |harness: &Harness<'_, App>| harness.state().document().rois.last().unwrap().clone();
-    assert_eq!((harness.state().document().rois.len(), roi(&harness).centre_mm), (num_rois + 1, moved));
+    let roi = |harness: &Harness<'_, App>| harness.state().work.document().rois.last().unwrap().clone();
+    assert_eq!((harness.state().work.document().rois.len(), roi(&harness).centre_mm), (num_rois + 1, moved));
     press(&mut harness, Modifiers::SHIFT, Key::ArrowDown);
     press(&mut harness, Modifiers::SHIFT, Key::PageUp);
     let centre = roi(&harness).centre_mm;
     assert!((centre[1] - moved[1] - voxel_mm[1]).abs() < 1e-9 && (centre[2] - moved[2] + voxel_mm[2]).abs() < 1e-9, "{centre:?}");
     let volume = |harness: &Harness<'_, App>| {
-        let grid = harness.state().shown().volume().unwrap().grid.clone();
+        let grid = harness.state().work.shown().volume().unwrap().grid.clone();
         roi(harness).mask(&grid).voxels.iter().map(|(_, weight)| f64::from(*weight)).sum::<f64>()
     };
     let small = volume(&harness);
@@ -46,16 +46,16 @@ fn a_session_needs_no_mouse() {
     }
     let growth = volume(&harness) / small;
     assert!((growth - 1.05_f64.powi(12)).abs() < 0.1, "{growth}");
-    wait_for(&mut harness, "the numbers of the region", |app| num_measured(app, app.document().rois.len() - 1) > 0);
+    wait_for(&mut harness, "the numbers of the region", |app| num_measured(app, app.work.document().rois.len() - 1) > 0);
     // A second run, compared with an iterate of the first.
     press(&mut harness, Modifiers::NONE, Key::ArrowLeft);
     press(&mut harness, Modifiers::NONE, Key::R);
-    wait_for(&mut harness, "the reference", |app| app.reference().is_some());
-    let first = harness.state().live().run;
+    wait_for(&mut harness, "the reference", |app| app.work.reference().is_some());
+    let first = harness.state().work.live().run;
     press(&mut harness, Modifiers::COMMAND, Key::Enter);
-    wait_for(&mut harness, "the second run", |app| app.live().run > first && app.is_run_over());
+    wait_for(&mut harness, "the second run", |app| app.work.live().run > first && app.work.is_run_over());
     press(&mut harness, Modifiers::NONE, Key::C);
-    assert_eq!(<&str>::from(harness.state().view().beside), "side by side");
+    assert_eq!(<&str>::from(harness.state().work.view().beside), "side by side");
     // Numbers and image.
     let [table, image] = ["numbers.csv", "image.nii.gz"].map(|name| folder.path().join(name));
     press(&mut harness, Modifiers::COMMAND, Key::E);
@@ -75,7 +75,7 @@ fn a_session_needs_no_mouse() {
         assert!(num_tabs < 9, "the focus does not reach the button");
     }
     press(&mut harness, Modifiers::NONE, Key::Enter);
-    wait_for(&mut harness, "the image", |app| app.study().is_some_and(|study| study.measured.images().is_some()));
+    wait_for(&mut harness, "the image", |app| app.work.study().is_some_and(|study| study.measured.images().is_some()));
 }
 
 #[test]

@@ -22,7 +22,7 @@ const SIZE: [f32; 2] = [1400.0, 1100.0];
 /// The window on a list of ten seconds, with a region, in which these frames were typed.
 fn window_with_frames(folder: &Path, frames: &str) -> Option<Harness<'static, App>> {
     let mut harness = window_on(renderer()?, SIZE, Theme::Dark, false, Source::file(list(folder)));
-    wait_for(&mut harness, "the list", |app| app.list().is_some());
+    wait_for(&mut harness, "the list", |app| app.work.list().is_some());
     click(&mut harness, "Regions");
     click(&mut harness, "Add sphere");
     harness.get_by_role_and_label(Role::TextInput, "Frames").scroll_to_me();
@@ -38,16 +38,16 @@ fn set_iterations(harness: &mut Harness<'_, App>, number: f64) {
 
 /// Which frames are done, and their runs.
 fn done(app: &App) -> Vec<(usize, RunId)> {
-    app.frames().unwrap().done().iter().map(|(place, frame)| (*place, frame.live.run)).collect()
+    app.work.frames().unwrap().done().iter().map(|(place, frame)| (*place, frame.live.run)).collect()
 }
 
 fn is_over(app: &App) -> bool {
-    app.frames().is_some_and(|series| series.is_over())
+    app.work.frames().is_some_and(|series| series.is_over())
 }
 
 /// Run and iteration of the image on the screen.
 fn shown(harness: &Harness<'_, App>) -> (RunId, usize) {
-    let id = harness.state().shown().id().unwrap();
+    let id = harness.state().work.shown().id().unwrap();
     (id.run, id.iteration)
 }
 
@@ -81,18 +81,18 @@ fn frames_are_reconstructed_one_after_the_other_and_looked_at_in_time() {
     click(&mut harness, "Start");
     wait_for(&mut harness, "the end of the series", is_over);
     assert_eq!(done(harness.state()), [(0, 1), (1, 2), (2, 3)]);
-    assert_eq!(harness.state().kept_runs().count(), 0, "frames are not kept as runs to compare");
+    assert_eq!(harness.state().work.kept_runs().count(), 0, "frames are not kept as runs to compare");
     // Each in the same window; the last lasts twice as long as the others and has twice the counts.
     let mut seen = Vec::new();
     for (place, words) in ["Frame 1 of 3, 0–2 s", "Frame 2 of 3, 2–4 s", "Frame 3 of 3, 4–8 s"].into_iter().enumerate() {
         slide(&mut harness, "Frame", place as f64);
         assert!(harness.query_by_label(words).is_some(), "{words}");
         assert_eq!(shown(&harness), (place as RunId + 1, 3));
-        seen.push((harness.state().shown().volume().unwrap().sum(), harness.state().colouring().window));
+        seen.push((harness.state().work.shown().volume().unwrap().sum(), harness.state().work.colouring().window));
     }
     assert!(seen.iter().all(|(_, window)| *window == seen[2].1), "{seen:?}");
     // Far below 1, the value of the uniform start image.
-    let largest = harness.state().shown().volume().unwrap().as_slice().iter().copied().fold(0.0, f32::max);
+    let largest = harness.state().work.shown().volume().unwrap().as_slice().iter().copied().fold(0.0, f32::max);
     assert!(largest < 0.5 && seen[2].1[1] <= largest, "{largest} {seen:?}");
     assert!((seen[2].0 / seen[0].0 - 2.0).abs() < 0.1 && (seen[1].0 / seen[0].0 - 1.0).abs() < 0.05, "{seen:?}");
     // The iterate that is chosen is chosen in all frames.
@@ -111,7 +111,7 @@ fn frames_are_reconstructed_one_after_the_other_and_looked_at_in_time() {
     assert_eq!(shown(&harness), (3, 3));
     click(&mut harness, "Play frames");
     assert_eq!(shown(&harness).0, 1);
-    wait_for(&mut harness, "the last frame", |app| app.shown().id().is_some_and(|id| id.run == 3));
+    wait_for(&mut harness, "the last frame", |app| app.work.shown().id().is_some_and(|id| id.run == 3));
     // A further start begins the frames anew and keeps nothing of these.
     click(&mut harness, "Restart");
     wait_for(&mut harness, "the second series", is_over);
@@ -129,12 +129,12 @@ fn regions_are_followed_over_the_frames() {
     wait_for(&mut harness, "the end of the series", is_over);
     // The second has no events, which is told; the others go on.
     assert_eq!(done(harness.state()).into_iter().map(|(place, _)| place).collect::<Vec<_>>(), [0, 2, 3]);
-    assert!(harness.state().notices().texts().any(|text| text.contains("frame 2 of 4, 50–60 s, has no event")));
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("frame 2 of 4, 50–60 s, has no event")));
     click(&mut harness, "Regions");
     click(&mut harness, "Add sphere");
-    let names: Vec<String> = harness.state().document().rois.iter().map(|roi| roi.name.clone()).collect();
+    let names: Vec<String> = harness.state().work.document().rois.iter().map(|roi| roi.name.clone()).collect();
     let is_measured = |app: &App| {
-        let mut frames = app.frames().unwrap().done().values();
+        let mut frames = app.work.frames().unwrap().done().values();
         frames.all(|frame| {
             let branch = frame.live.rois.newest().unwrap();
             branch
@@ -169,9 +169,9 @@ fn limits_inside_time_blocks_are_moved_and_told() {
     let Some(mut harness) = window_with_frames(folder.path(), "0-2.04,2.04-4") else { return };
     click(&mut harness, "Start");
     wait_for(&mut harness, "the end of the series", is_over);
-    let notices: Vec<&str> = harness.state().notices().texts().collect();
+    let notices: Vec<&str> = harness.state().work.notices().texts().collect();
     assert!(notices.iter().any(|text| text.contains("0–2.04 s becomes 0–2 s, 2.04–4 s becomes 2–4 s")), "{notices:?}");
-    let durations: Vec<u64> = harness.state().frames().unwrap().frames().iter().map(|frame| frame.duration_ms).collect();
+    let durations: Vec<u64> = harness.state().work.frames().unwrap().frames().iter().map(|frame| frame.duration_ms).collect();
     assert_eq!(durations, [2000, 2000]);
     assert!(harness.query_by_label("Frame 2 of 2, 2–4 s").is_some());
 }
@@ -182,7 +182,7 @@ fn a_series_ends_when_it_is_stopped_or_left() {
     let Some(mut harness) = window_with_frames(folder.path(), "5x2") else { return };
     set_iterations(&mut harness, 100.0);
     click(&mut harness, "Start");
-    wait_for(&mut harness, "the first frame", |app| app.frames().is_some_and(|series| !series.done().is_empty()));
+    wait_for(&mut harness, "the first frame", |app| app.work.frames().is_some_and(|series| !series.done().is_empty()));
     click(&mut harness, "Stop and keep image");
     wait_for(&mut harness, "the end of the series", is_over);
     let stopped = done(harness.state());
@@ -193,7 +193,7 @@ fn a_series_ends_when_it_is_stopped_or_left() {
     // What is no frame, or of another time, is refused before anything is lost.
     enter(&mut harness, "Frames", ",9-8");
     click(&mut harness, "Restart");
-    assert!(harness.state().notices().texts().any(|text| text.contains("'9-8' is not a frame")));
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("'9-8' is not a frame")));
     assert_eq!(done(harness.state()), stopped);
     // Another study while one runs.
     harness.get_by_role_and_label(Role::TextInput, "Frames").focus();
@@ -202,13 +202,13 @@ fn a_series_ends_when_it_is_stopped_or_left() {
     harness.run_steps(3);
     click(&mut harness, "Restart");
     wait_for(&mut harness, "another run", |app| {
-        app.live().run > stopped.len() as RunId + 1 && app.live().state == RunState::Running
+        app.work.live().run > stopped.len() as RunId + 1 && app.work.live().state == RunState::Running
     });
     choose_built_in(&mut harness, "Small cylinder, small ring");
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the other study", |app| app.counts().is_some());
+    wait_for(&mut harness, "the other study", |app| app.work.counts().is_some());
     harness.run_steps(20);
-    assert!(harness.state().frames().is_none() && harness.state().live().run == 0);
+    assert!(harness.state().work.frames().is_none() && harness.state().work.live().run == 0);
     assert!(harness.query_by_role_and_label(Role::Slider, "Frame").is_none());
     assert!(harness.query_by_role_and_label(Role::TextInput, "Frames").is_none());
 }
@@ -223,12 +223,12 @@ fn a_session_brings_the_frames_back_and_reconstructs_them_again() {
     save_session(&mut harness, &path);
     assert!(std::fs::read_to_string(&path).unwrap().contains("frames = \"2x5\""));
     let Some(mut other) = next_day(small_study(), Default::default()) else { return };
-    wait_for(&mut other, "a run", |app| app.live().is_measured());
+    wait_for(&mut other, "a run", |app| app.work.live().is_measured());
     drop_file(&mut other, &path);
     give_up_unsaved(&mut other);
-    wait_for(&mut other, "the same frames", |app| app.list().is_some() && is_over(app));
-    assert_eq!(other.state().frames().unwrap().done().len(), 2);
-    let [before, after] = [&harness, &other].map(|window| window.state().shown().volume().unwrap());
+    wait_for(&mut other, "the same frames", |app| app.work.list().is_some() && is_over(app));
+    assert_eq!(other.state().work.frames().unwrap().done().len(), 2);
+    let [before, after] = [&harness, &other].map(|window| window.state().work.shown().volume().unwrap());
     assert!(before == after);
 }
 
@@ -276,9 +276,9 @@ fn whatever_is_wished_a_series_ends_with_images_of_all_that_is_done() {
         }
         (0..choose(6)).for_each(|_| harness.step());
         let app = harness.state();
-        if let Some(series) = app.frames() {
+        if let Some(series) = app.work.frames() {
             assert!(series.done().values().all(|frame| !frame.live.state.is_active() && frame.live.is_measured()));
-            assert!(series.done().values().all(|frame| frame.live.run <= app.live().run));
+            assert!(series.done().values().all(|frame| frame.live.run <= app.work.live().run));
         }
     }
     click(&mut harness, "Restart");

@@ -5,7 +5,7 @@ use egui::{Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use tomoscope::plan::ModelRow;
-use tomoscope::ui::{App, BUILT_IN, Measured, Source};
+use tomoscope::ui::{App, BUILT_IN, Measured, Model, Source};
 
 use super::corrections::write_scan;
 use super::list;
@@ -24,7 +24,7 @@ fn has(harness: &Harness<'_, App>, label: &str) -> bool {
 }
 
 fn row(harness: &Harness<'_, App>) -> ModelRow {
-    harness.state().model_row().unwrap().clone()
+    harness.state().tool::<Model>().and_then(Model::row).unwrap().clone()
 }
 
 fn sum(values: &[f32]) -> f64 {
@@ -33,9 +33,11 @@ fn sum(values: &[f32]) -> f64 {
 
 /// Does one subset and returns the row of the new iterate.
 fn step(harness: &mut Harness<'_, App>) -> ModelRow {
-    let before = harness.state().shown().id();
+    let before = harness.state().work.shown().id();
     click(harness, "Step");
-    wait_for(harness, "the next iterate", |app| app.shown().id() != before && app.model_row().is_some());
+    wait_for(harness, "the next iterate", |app| {
+        app.work.shown().id() != before && app.tool::<Model>().and_then(Model::row).is_some()
+    });
     row(harness)
 }
 
@@ -46,10 +48,10 @@ fn the_row_under_the_crosshair_has_its_model_with_each_iterate() {
     let scan = folder.path().join("scan.hs");
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Dark, false, Source::file(scan));
-    wait_for(&mut harness, "the scan", |app| app.counts().is_some());
+    wait_for(&mut harness, "the scan", |app| app.work.counts().is_some());
     click(&mut harness, "Model");
     harness.get_by_label_contains("Start a reconstruction");
-    assert!(harness.state().model_row().is_none() && !has(&harness, COUNTS));
+    assert!(harness.state().tool::<Model>().and_then(Model::row).is_none() && !has(&harness, COUNTS));
 
     // Every iterate has its row; the data stay.
     let first = step(&mut harness);
@@ -62,7 +64,7 @@ fn the_row_under_the_crosshair_has_its_model_with_each_iterate() {
     assert_eq!(first.multiplicative, counts.multiplicative.as_ref().map(|data| first.row.values(data)));
     assert_eq!(first.additive, counts.additive.as_ref().map(|data| first.row.values(data)));
     click(&mut harness, "Resume");
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
     let last = row(&harness);
     let [measured, expected] = [&last.measured, &last.expected].map(|values| sum(values));
     assert!((expected - measured).abs() < 5.0 * measured.sqrt(), "{expected} and {measured} counts");
@@ -86,25 +88,29 @@ fn the_row_under_the_crosshair_has_its_model_with_each_iterate() {
 
     // Another view, and another plane under the crosshair.
     harness.get_by_role_and_label(Role::SpinButton, "Sinogram view").set_value_accesskit(7.0);
-    wait_for(&mut harness, "view 7", |app| app.model_row().is_some_and(|row| row.row.view == 7));
+    wait_for(&mut harness, "view 7", |app| app.tool::<Model>().and_then(Model::row).is_some_and(|row| row.row.view == 7));
     let of_view = row(&harness);
     assert_eq!((of_view.row.plane, &of_view.measured), (last.row.plane, &of_view.row.values(&counts.prompts)));
     harness.key_press(Key::Escape);
     harness.run_steps(3);
     click(&mut harness, "Transaxial slice");
     harness.key_press(Key::PageUp);
-    wait_for(&mut harness, "another plane", |app| app.model_row().is_some_and(|row| row.row.plane != last.row.plane));
+    wait_for(&mut harness, "another plane", |app| {
+        app.tool::<Model>().and_then(Model::row).is_some_and(|row| row.row.plane != last.row.plane)
+    });
     let of_plane = row(&harness);
     assert_eq!((of_plane.row.view, &of_plane.measured), (7, &of_plane.row.values(&counts.prompts)));
 
     // The row is that of the iterate on the screen, also of an earlier one.
     harness.key_press(Key::ArrowLeft);
-    wait_for(&mut harness, "iteration 2", |app| app.shown().id().is_some_and(|id| id.iteration == 2));
-    wait_for(&mut harness, "its row", |app| app.model_row().is_some_and(|row| row.expected != of_plane.expected));
+    wait_for(&mut harness, "iteration 2", |app| app.work.shown().id().is_some_and(|id| id.iteration == 2));
+    wait_for(&mut harness, "its row", |app| {
+        app.tool::<Model>().and_then(Model::row).is_some_and(|row| row.expected != of_plane.expected)
+    });
     assert_eq!(row(&harness).measured, of_plane.measured);
     // Nothing is computed for a closed tab.
     click(&mut harness, "Regions");
-    assert!(harness.state().model_row().is_none());
+    assert!(harness.state().tool::<Model>().and_then(Model::row).is_none());
 }
 
 #[test]
@@ -114,7 +120,7 @@ fn data_without_sinogram_rows_have_no_such_tab() {
     for source in [Source::BuiltIn(sweep), Source::file(list(folder.path())), rods()] {
         let Some(renderer) = renderer() else { return };
         let mut harness = window_on(renderer, SIZE, Theme::Light, false, source);
-        wait_for(&mut harness, "the study", |app| app.study().is_some());
+        wait_for(&mut harness, "the study", |app| app.work.study().is_some());
         assert!(has(&harness, "Regions") && !has(&harness, "Model"));
     }
 }

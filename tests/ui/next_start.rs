@@ -16,12 +16,12 @@ fn set(harness: &mut Harness<'_, App>, field: &str, value: f64) {
     let field = harness.get_by_role_and_label(Role::SpinButton, field);
     field.scroll_to_me();
     field.set_value_accesskit(value);
-    let before = harness.state().next_start().cloned();
-    wait_for(harness, "the forecast", |app| app.next_start() != before.as_ref());
+    let before = harness.state().work.next_start().cloned();
+    wait_for(harness, "the forecast", |app| app.work.next_start() != before.as_ref());
 }
 
 fn needs(harness: &Harness<'_, App>) -> u64 {
-    harness.state().next_start().unwrap().as_ref().unwrap().memory_bytes
+    harness.state().work.next_start().unwrap().as_ref().unwrap().memory_bytes
 }
 
 fn has(harness: &Harness<'_, App>, label: &str) -> bool {
@@ -31,11 +31,11 @@ fn has(harness: &Harness<'_, App>, label: &str) -> bool {
 #[test]
 fn needs_and_extent_follow_the_form_and_come_true() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
-    wait_for(&mut harness, "the forecast", |app| app.next_start().is_some());
-    let needed = |harness: &Harness<'_, App>| harness.state().live().info.as_ref().unwrap().estimate.memory_bytes;
+    wait_for(&mut harness, "the forecast", |app| app.work.next_start().is_some());
+    let needed = |harness: &Harness<'_, App>| harness.state().work.live().info.as_ref().unwrap().estimate.memory_bytes;
     assert_eq!(needs(&harness), needed(&harness));
     assert!(!has(&harness, "•"));
-    let grid = harness.state().shown().volume().unwrap().grid.clone();
+    let grid = harness.state().work.shown().volume().unwrap().grid.clone();
     let width = |n: f64| format!("{:.2}", n * grid.voxel_mm[0]).trim_end_matches('0').trim_end_matches('.').to_owned();
     let size = grid.size[0] as f64;
     assert!(has(&harness, &format!("field of view {} mm across", width(size))));
@@ -53,15 +53,15 @@ fn needs_and_extent_follow_the_form_and_come_true() {
     harness.get_by_label("Restart").scroll_to_me();
     harness.run_steps(3);
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the end of the run", |app| app.live().run == 2 && app.is_run_over());
+    wait_for(&mut harness, "the end of the run", |app| app.work.live().run == 2 && app.work.is_run_over());
     assert_eq!(needed(&harness), foretold);
 }
 
 #[test]
 fn settings_that_the_run_does_not_have_are_marked() {
     let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
-    wait_for(&mut harness, "the forecast", |app| app.next_start().is_some());
-    let subsets = harness.state().live().num_subsets();
+    wait_for(&mut harness, "the forecast", |app| app.work.next_start().is_some());
+    let subsets = harness.state().work.live().num_subsets();
     assert!(harness.query_by_label("Subsets •").is_none());
     set(&mut harness, "Subsets", subsets as f64 - 1.0);
     harness.get_by_label("Subsets •").hover();
@@ -75,20 +75,20 @@ fn settings_that_the_run_does_not_have_are_marked() {
 #[test]
 fn a_start_that_memory_does_not_suffice_for_is_refused_and_the_run_stays() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
-    wait_for(&mut harness, "the forecast", |app| app.next_start().is_some());
-    let done = harness.state().live().progress();
+    wait_for(&mut harness, "the forecast", |app| app.work.next_start().is_some());
+    let done = harness.state().work.live().progress();
     for (axis, size) in [("x", 2048.0), ("y", 2048.0), ("z", 400.0)] {
         set(&mut harness, &format!("Voxels {axis}"), size);
     }
-    wait_for(&mut harness, "the refusal", |app| app.next_start().is_some_and(Result::is_err));
+    wait_for(&mut harness, "the refusal", |app| app.work.next_start().is_some_and(Result::is_err));
     assert!(has(&harness, "will be refused: about "));
     harness.get_by_label("Restart").scroll_to_me();
     harness.run_steps(3);
     click(&mut harness, "Restart");
-    assert!(harness.state().notices().texts().any(|text| text.contains("of memory are needed")));
-    let live = harness.state().live();
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("of memory are needed")));
+    let live = harness.state().work.live();
     assert_eq!((live.run, live.state, live.progress()), (1, RunState::Ended(EndReason::Completed), done));
     // So is one that cannot be an image at all.
     set(&mut harness, "Voxels z", 2048.0);
-    assert!(!harness.state().next_start().unwrap().as_ref().unwrap_err().contains("memory"));
+    assert!(!harness.state().work.next_start().unwrap().as_ref().unwrap_err().contains("memory"));
 }

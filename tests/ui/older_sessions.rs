@@ -23,12 +23,12 @@ fn a_session_of_an_earlier_version_is_taken_up() {
         assert_eq!(SavedSession::parse(&session.text().unwrap()).unwrap(), session);
         let Some(renderer) = renderer() else { continue };
         let mut harness = window_on(renderer, SIZE, Theme::Light, false, small_study());
-        wait_for(&mut harness, "the study", |app| app.counts().is_some());
+        wait_for(&mut harness, "the study", |app| app.work.counts().is_some());
         drop_file(&mut harness, &path);
         give_up_unsaved(&mut harness);
-        let is_there = |app: &tomoscope::ui::App| app.document().rois.iter().any(|roi| roi.name == "ROI 1");
+        let is_there = |app: &tomoscope::ui::App| app.work.document().rois.iter().any(|roi| roi.name == "ROI 1");
         wait_for(&mut harness, "the session's regions", is_there);
-        assert_eq!(harness.state().document().rois.len(), 2);
+        assert_eq!(harness.state().work.document().rois.len(), 2);
     }
 }
 

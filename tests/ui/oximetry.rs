@@ -25,12 +25,12 @@ fn opened() -> Option<Harness<'static, App>> {
     let study = BUILT_IN.iter().find(|study| matches!(study.measured, Measured::Oxygen { .. })).unwrap();
     assert_eq!(study.title, "Oxygen: tumour-like");
     let mut harness = window_on(renderer()?, SIZE, Theme::Dark, true, Source::BuiltIn(study.clone()));
-    wait_for(&mut harness, "the maps", |app| app.live().oxygen_maps().is_some());
+    wait_for(&mut harness, "the maps", |app| app.work.live().oxygen_maps().is_some());
     Some(harness)
 }
 
 fn is_completed(app: &App) -> bool {
-    app.live().state == RunState::Ended(EndReason::Completed)
+    app.work.live().state == RunState::Ended(EndReason::Completed)
 }
 
 /// Colour of the picture in a slice, at a part of its sides.
@@ -46,7 +46,7 @@ fn colour(harness: &mut Harness<'static, App>, at: [f32; 2]) -> [u8; 3] {
 fn the_map_of_oxygen_covers_the_image_and_has_figures() {
     let Some(mut harness) = opened() else { return };
     // The maps begin before the run ends, and the map is what is seen without a click.
-    let num_first = harness.state().live().oxygen.as_ref().unwrap().num_images;
+    let num_first = harness.state().work.live().oxygen.as_ref().unwrap().num_images;
     assert!((3..8).contains(&num_first), "{num_first}");
     wait_for(&mut harness, "the end of the run", is_completed);
     wait_to_see(&mut harness, "the last map", |harness| harness.query_by_label_contains("8 of 8 delays: 30, 0.4,").is_some());
@@ -54,8 +54,8 @@ fn the_map_of_oxygen_covers_the_image_and_has_figures() {
     harness.get_by_label_contains("voxels fitted; masked (grey): ");
     harness.get_by_label("Plot: voxels by oxygen pressure, all fitted voxels");
     for torr in [0.0, 5.0, 10.0, 20.0, 60.0, 40.0] {
-        let update = harness.state().live().oxygen.clone().unwrap();
-        let rois = &harness.state().document().rois;
+        let update = harness.state().work.live().oxygen.clone().unwrap();
+        let rois = &harness.state().work.document().rois;
         let (index, roi) = rois.iter().enumerate().find(|(_, roi)| roi.name.ends_with(&format!(", {torr} torr"))).unwrap();
         let median = update.regions[index].as_ref().unwrap().stats.median_torr;
         assert!((median - torr).abs() < 1.0, "{torr}: {median}");
@@ -64,7 +64,7 @@ fn the_map_of_oxygen_covers_the_image_and_has_figures() {
     // Outside of the tissue no voxel is fitted: it is grey.
     let grey = colour(&mut harness, [0.75, 0.08]);
     assert!(grey.iter().all(|level| level.abs_diff(128) < 3), "{grey:?}");
-    assert_eq!(harness.state().second_image().unwrap().display.colouring.palette, Palette::Oxygen);
+    assert_eq!(harness.state().work.second_image().unwrap().display.colouring.palette, Palette::Oxygen);
     harness.check_accessibility();
     // The draws begin after the last map, on a thread of their own.
     let draws = "±: standard deviation between";
@@ -72,7 +72,7 @@ fn the_map_of_oxygen_covers_the_image_and_has_figures() {
     click(&mut harness, "σ of pO2");
     harness.get_by_label("Colour bar from 0 to 10.00 torr");
     click(&mut harness, "R1");
-    assert_eq!(harness.state().second_image().unwrap().path, PathBuf::from("R1"));
+    assert_eq!(harness.state().work.second_image().unwrap().path, PathBuf::from("R1"));
     click(&mut harness, "Signal");
     assert!(harness.query_by_label("Colour bar from 0 to 60.00 torr").is_none());
     let signal = colour(&mut harness, [0.75, 0.08]);
@@ -85,21 +85,21 @@ fn a_restart_and_another_study_end_the_map() {
     harness.get_by_label("Colour bar from 0 to 60.00 torr");
     // Another run, while this one computes: its map begins with its own images.
     click(&mut harness, "Stop and keep image");
-    wait_for(&mut harness, "the stop", App::is_run_over);
+    wait_for(&mut harness, "the stop", |app| app.work.is_run_over());
     harness.get_by_label("Colour bar from 0 to 60.00 torr");
-    let stopped = harness.state().live().run;
+    let stopped = harness.state().work.live().run;
     harness.get_by_label("Restart").click();
     harness.run_steps(2);
-    assert_ne!(harness.state().live().run, stopped);
-    assert!(harness.state().live().oxygen_maps().is_none());
+    assert_ne!(harness.state().work.live().run, stopped);
+    assert!(harness.state().work.live().oxygen_maps().is_none());
     assert!(harness.query_by_label("Colour bar from 0 to 60.00 torr").is_none());
-    wait_for(&mut harness, "its maps", |app| app.live().oxygen_maps().is_some());
+    wait_for(&mut harness, "its maps", |app| app.work.live().oxygen_maps().is_some());
     harness.get_by_label("Colour bar from 0 to 60.00 torr");
     // Another study, while this one computes.
     choose_built_in(&mut harness, BUILT_IN[BUILT_IN.len() - 1].title);
-    wait_for(&mut harness, "another study", |app| app.counts().is_some());
-    wait_for(&mut harness, "its run", App::is_run_over);
-    assert!(harness.state().live().oxygen_maps().is_none());
+    wait_for(&mut harness, "another study", |app| app.work.counts().is_some());
+    wait_for(&mut harness, "its run", |app| app.work.is_run_over());
+    assert!(harness.state().work.live().oxygen_maps().is_none());
     assert!(harness.query_by_label("Colour bar from 0 to 60.00 torr").is_none());
     assert!(harness.query_by_label("σ of pO2").is_none());
 }
@@ -132,7 +132,7 @@ fn a_study_of_files_opens_and_its_map_is_saved() {
     wait_for_files(&mut harness);
     let (map, _) = read_volume(&saved).unwrap();
     assert_eq!(map.unit, Unit::Torr);
-    let shown = &harness.state().live().oxygen_maps().unwrap().1.po2;
+    let shown = &harness.state().work.live().oxygen_maps().unwrap().1.po2;
     let same = |a: &f32, b: &f32| a == b || a.is_nan() && b.is_nan();
     assert!(map.as_slice().iter().zip(shown.as_slice()).all(|(a, b)| same(a, b)));
     let record = std::fs::read_to_string(folder.path().join("map.nii.gz.json")).unwrap();
@@ -156,12 +156,12 @@ fn a_study_of_files_opens_and_its_map_is_saved() {
     set(&mut harness, "Iterations", 12.0);
     click(&mut harness, "Set Strength λ");
     set(&mut harness, "Strength λ", 0.1);
-    let before = harness.state().live().run;
+    let before = harness.state().work.live().run;
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the run of total variation", |app| app.live().run > before && is_completed(app));
+    wait_for(&mut harness, "the run of total variation", |app| app.work.live().run > before && is_completed(app));
     harness.get_by_label_contains("not computed with total variation");
     assert!(harness.query_by_label("λ of this run").is_none(), "all images have one strength");
-    assert_eq!(harness.state().live().oxygen.as_ref().unwrap().iterations, [12; 4]);
+    assert_eq!(harness.state().work.live().oxygen.as_ref().unwrap().iterations, [12; 4]);
     let of_variation = folder.path().join("variation.nii.gz");
     save_image_as(&mut harness, &of_variation);
     wait_for_files(&mut harness);
@@ -171,7 +171,7 @@ fn a_study_of_files_opens_and_its_map_is_saved() {
     assert_eq!((&record["made"], &record["oximetry"]["iterations"]), (&"oximetry".into(), &serde_json::json!([12, 12, 12, 12])));
     // An earlier image is shown without the map of all.
     harness.key_press(egui::Key::ArrowLeft);
-    wait_for(&mut harness, "the image before", |app| app.shown().id().is_some_and(|id| id.subiteration == 3));
+    wait_for(&mut harness, "the image before", |app| app.work.shown().id().is_some_and(|id| id.subiteration == 3));
     assert!(harness.query_by_label("Colour bar from 0 to 60.00 torr").is_none());
 }
 

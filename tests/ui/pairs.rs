@@ -67,7 +67,7 @@ fn opened(start: Source, folder: &Path) -> Option<Harness<'static, App>> {
     };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(SIZE).with_theme(Theme::Dark).renderer(renderer()?);
     let mut harness = builder.build_eframe(|creation| App::new(creation, options));
-    wait_for(&mut harness, "the study", |app| !app.is_loading());
+    wait_for(&mut harness, "the study", |app| !app.work.is_loading());
     Some(harness)
 }
 
@@ -76,22 +76,22 @@ fn has(harness: &Harness<'_, App>, label: &str) -> bool {
 }
 
 fn tells(app: &App, text: &str) -> bool {
-    app.notices().texts().any(|notice| notice.contains(text))
+    app.work.notices().texts().any(|notice| notice.contains(text))
 }
 
 fn is_being_made(app: &App) -> bool {
-    app.live().making().is_some_and(|(what, part, _)| what == "the matrix" && part > 0.0)
+    app.work.live().making().is_some_and(|(what, part, _)| what == "the matrix" && part > 0.0)
 }
 
 fn has_ended(app: &App, reason: EndReason) -> bool {
-    app.live().state == RunState::Ended(reason)
+    app.work.live().state == RunState::Ended(reason)
 }
 
 fn step(harness: &mut Harness<'_, App>) {
-    let done = harness.state().live().progress().0;
+    let done = harness.state().work.live().progress().0;
     click(harness, "Step");
     // It holds, or is over where that was its last iteration.
-    wait_for(harness, "the step", |app| !app.live().is_running() && app.live().progress().0 == done + 1);
+    wait_for(harness, "the step", |app| !app.work.live().is_running() && app.work.live().progress().0 == done + 1);
 }
 
 fn radio<'a>(harness: &'a Harness<'_, App>, accumulation: Accumulation) -> egui_kittest::Node<'a> {
@@ -108,9 +108,9 @@ fn the_matrix_is_made_at_a_start_and_given_up_with_it() {
         assert!(has(&harness, words), "{words}");
     }
     assert!(has(&harness, "none yet: computed at the start") && has(&harness, "Open matrix…"));
-    let names: Vec<_> = harness.state().document().rois.iter().map(|roi| roi.name.clone()).collect();
+    let names: Vec<_> = harness.state().work.document().rois.iter().map(|roi| roi.name.clone()).collect();
     assert_eq!(names, ["hot", "warm", "cold"]);
-    let truth = harness.state().study().unwrap().truth.clone().unwrap();
+    let truth = harness.state().work.study().unwrap().truth.clone().unwrap();
     assert_eq!((truth.unit, truth.grid.size), (Unit::DecaysPerMm3, [48, 48, 14]));
     harness.check_accessibility();
     for start in ["Start", "Restart", "Step"] {
@@ -119,14 +119,14 @@ fn the_matrix_is_made_at_a_start_and_given_up_with_it() {
         assert!(has(&harness, "Making the matrix: ") && has(&harness, "setting up · making the matrix: "));
         click(&mut harness, "Stop and keep image");
         wait_for(&mut harness, "the end", |app| has_ended(app, EndReason::Cancelled));
-        assert!(!has(&harness, "aking the matrix") && harness.state().matrix().is_none(), "after {start}");
+        assert!(!has(&harness, "aking the matrix") && harness.state().work.matrix().is_none(), "after {start}");
     }
     // Another study takes the place of one whose matrix is being made; of it nothing is left.
     click(&mut harness, "Restart");
     wait_for(&mut harness, "some progress", is_being_made);
     let Source::BuiltIn(small) = small_study() else { unreachable!() };
     choose_built_in(&mut harness, small.title);
-    wait_for(&mut harness, "the small study", |app| app.counts().is_some() && app.live().run == 0);
+    wait_for(&mut harness, "the small study", |app| app.work.counts().is_some() && app.work.live().run == 0);
     assert!(!has(&harness, "aking the matrix") && !has(&harness, "Open matrix…"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "something was kept");
     // The window closes without a question while a matrix is made: nothing is lost that a start does not make again.
@@ -144,14 +144,14 @@ fn a_matrix_that_is_kept_reconstructs_at_once_and_a_broken_one_is_made_anew() {
     click(&mut harness, "Start");
     wait_for(&mut harness, "three iterations", |app| has_ended(app, EndReason::Completed));
     assert!(tells(harness.state(), "the matrix read from the cache"));
-    assert_eq!(harness.state().matrix().map(Arc::as_ref), Some(matrix()));
+    assert_eq!(harness.state().work.matrix().map(Arc::as_ref), Some(matrix()));
     assert!(has(&harness, "counts behind each (mean); blobs 1.5 mm apart") && has(&harness, "system matrix of blobs"));
     // Decays in a mm³, as many as were simulated: hot above warm above cold.
     let app = harness.state();
-    let (volume, truth) = (app.shown().volume().unwrap(), app.study().unwrap().truth.clone().unwrap());
+    let (volume, truth) = (app.work.shown().volume().unwrap(), app.work.study().unwrap().truth.clone().unwrap());
     assert_eq!(volume.unit, Unit::DecaysPerMm3);
     let mean = |of: &tomoscope::data::Volume, roi: usize| {
-        let sums = app.document().rois[roi].mask(&of.grid).sums(of.as_slice());
+        let sums = app.work.document().rois[roi].mask(&of.grid).sums(of.as_slice());
         sums.sum / sums.weight
     };
     let [hot, warm, cold] = [0, 1, 2].map(|roi| mean(volume, roi));
@@ -163,18 +163,20 @@ fn a_matrix_that_is_kept_reconstructs_at_once_and_a_broken_one_is_made_anew() {
     harness.run_steps(3);
     click(&mut harness, "Race");
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "three iterations with a race", |app| app.live().run == 2 && has_ended(app, EndReason::Completed));
-    wait_for(&mut harness, "the comparison", |app| matches!(app.likeness(), Some(Ok(likeness)) if likeness.iteration == 3));
-    let correlation = harness.state().likeness().unwrap().unwrap().correlation;
+    wait_for(&mut harness, "three iterations with a race", |app| {
+        app.work.live().run == 2 && has_ended(app, EndReason::Completed)
+    });
+    wait_for(&mut harness, "the comparison", |app| matches!(app.work.likeness(), Some(Ok(likeness)) if likeness.iteration == 3));
+    let correlation = harness.state().work.likeness().unwrap().unwrap().correlation;
     assert!(correlation > 0.9 && correlation <= 1.0, "{correlation}");
     harness.get_by_label("CC with race-free run 1, iteration 3");
     // Another study of the ring has the matrix at once.
     let scan = folder.path().join("again.pairs");
-    write_pairs(&scan, harness.state().pairs().unwrap()).unwrap();
+    write_pairs(&scan, harness.state().work.pairs().unwrap()).unwrap();
     drop_file(&mut harness, &scan);
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the other study", |app| app.study().is_some_and(|study| study.title == "again.pairs"));
-    assert!(harness.state().matrix().is_some() && harness.state().live().run == 0);
+    wait_for(&mut harness, "the other study", |app| app.work.study().is_some_and(|study| study.title == "again.pairs"));
+    assert!(harness.state().work.matrix().is_some() && harness.state().work.live().run == 0);
     // Broken it is not used.
     let data = data_file(&kept_in(folder.path()));
     let mut bytes = fs::read(&data).unwrap();
@@ -183,7 +185,7 @@ fn a_matrix_that_is_kept_reconstructs_at_once_and_a_broken_one_is_made_anew() {
     let Some(mut harness) = opened(rods(), folder.path()) else { return };
     click(&mut harness, "Start");
     wait_for(&mut harness, "its making", is_being_made);
-    assert!(harness.state().matrix().is_none());
+    assert!(harness.state().work.matrix().is_none());
 }
 
 #[test]
@@ -197,39 +199,39 @@ fn files_of_pairs_and_matrices_open_and_what_does_not_fit_is_refused() {
     let counts = (0..reduced().num_lors()).map(|lor| (lor % 3) as f32).collect();
     write_pairs(&scan, &PairCounts::new(Arc::new(reduced().clone()), counts).unwrap()).unwrap();
     drop_file(&mut harness, &scan);
-    wait_for(&mut harness, "the counts", |app| app.pairs().is_some());
-    assert!(has(&harness, "scan.pairs") && harness.state().document().rois.is_empty());
+    wait_for(&mut harness, "the counts", |app| app.work.pairs().is_some());
+    assert!(has(&harness, "scan.pairs") && harness.state().work.document().rois.is_empty());
     click(&mut harness, "Open matrix…");
     harness.get_by_label("a system matrix (.matrix)");
     harness.event(egui::Event::Text(own.to_str().unwrap().into()));
     harness.run_steps(2);
     click(&mut harness, "OK");
-    wait_for(&mut harness, "the matrix", |app| app.matrix().is_some());
+    wait_for(&mut harness, "the matrix", |app| app.work.matrix().is_some());
     assert!(tells(harness.state(), "the matrix from") && tells(harness.state(), "the next run uses this system matrix"));
     step(&mut harness);
     // One that is no matrix leaves what was there.
     fs::write(folder.path().join("no.matrix"), "version = 1").unwrap();
     drop_file(&mut harness, &folder.path().join("no.matrix"));
     wait_for(&mut harness, "the refusal", |app| tells(app, "not a system matrix"));
-    assert_eq!(harness.state().matrix().map(Arc::as_ref), Some(matrix()));
+    assert_eq!(harness.state().work.matrix().map(Arc::as_ref), Some(matrix()));
     // The full ring tells what its matrix takes, and takes none of another ring.
     let full = find_ring("madpet2").unwrap();
     let counts = vec![1.0; full.num_lors()];
     write_pairs(&scan, &PairCounts::new(Arc::new(full.clone()), counts).unwrap()).unwrap();
     drop_file(&mut harness, &scan);
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the full ring", |app| app.pairs().is_some_and(|pairs| pairs.ring.name == "madpet2"));
-    assert!(harness.state().matrix().is_none());
+    wait_for(&mut harness, "the full ring", |app| app.work.pairs().is_some_and(|pairs| pairs.ring.name == "madpet2"));
+    assert!(harness.state().work.matrix().is_none());
     let sentence = "that takes minutes on a GPU (in one pass with 43.17 GiB of free memory, else in parts) and hours";
     assert!(has(&harness, sentence));
-    wait_for(&mut harness, "the forecast", |app| matches!(app.next_start(), Some(Err(reason)) if reason.contains(sentence)));
+    wait_for(&mut harness, "the forecast", |app| matches!(app.work.next_start(), Some(Err(reason)) if reason.contains(sentence)));
     click(&mut harness, "Start");
-    assert_eq!(harness.state().live().run, 0, "it was started");
+    assert_eq!(harness.state().work.live().run, 0, "it was started");
     drop_file(&mut harness, &own);
     wait_for(&mut harness, "the refusal", |app| {
         tells(app, "the matrix is that of madpet2-reduced, but the counts are of madpet2")
     });
-    assert!(harness.state().matrix().is_none());
+    assert!(harness.state().work.matrix().is_none());
 }
 
 #[test]
@@ -246,8 +248,8 @@ fn the_five_ways_to_add_are_switched_between_steps_as_far_as_the_device_has_them
         assert!(!radio(&harness, way).accesskit_node().is_disabled(), "{way} before a run is there");
     }
     step(&mut harness);
-    assert_eq!(harness.state().live().accumulation(), Some(Accumulation::Deterministic));
-    let offered = harness.state().live().info.as_ref().unwrap().accumulations;
+    assert_eq!(harness.state().work.live().accumulation(), Some(Accumulation::Deterministic));
+    let offered = harness.state().work.live().info.as_ref().unwrap().accumulations;
     assert_eq!(offered.len(), Accumulation::VARIANTS.len(), "the processor has all");
     click(&mut harness, "Race");
     for &way in Accumulation::VARIANTS {
@@ -257,9 +259,9 @@ fn the_five_ways_to_add_are_switched_between_steps_as_far_as_the_device_has_them
         radio(&harness, way).click();
         harness.run_steps(3);
         step(&mut harness);
-        assert_eq!(harness.state().live().accumulation(), Some(way));
+        assert_eq!(harness.state().work.live().accumulation(), Some(way));
         assert_eq!(has(&harness, "NOT FOR DIAGNOSIS"), way.has_race(), "{way}");
-        assert_eq!(harness.state().live().last.as_ref().unwrap().race.is_some(), way.has_race(), "{way}");
+        assert_eq!(harness.state().work.live().last.as_ref().unwrap().race.is_some(), way.has_race(), "{way}");
         assert_eq!(harness.query_by_label("lost of this iterate").is_some(), way.has_race(), "{way}");
         assert_eq!(has(&harness, &format!("No race condition: {way} backprojection loses nothing")), !way.has_race(), "{way}");
     }
@@ -267,11 +269,11 @@ fn the_five_ways_to_add_are_switched_between_steps_as_far_as_the_device_has_them
     // Lines know three of them, on keys too.
     let Source::BuiltIn(small) = small_study() else { unreachable!() };
     choose_built_in(&mut harness, small.title);
-    wait_for(&mut harness, "the small study", |app| app.counts().is_some());
+    wait_for(&mut harness, "the small study", |app| app.work.counts().is_some());
     assert!(harness.query_by_label(Accumulation::Reload.name()).is_none());
     harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Num4);
     harness.run_steps(3);
     assert!(tells(harness.state(), "reload accumulation needs a system matrix"));
     step(&mut harness);
-    assert_eq!(harness.state().live().accumulation(), Some(Accumulation::Deterministic));
+    assert_eq!(harness.state().work.live().accumulation(), Some(Accumulation::Deterministic));
 }

@@ -28,7 +28,7 @@ pub fn save_as(harness: &mut Harness<'_, App>, path: &Path) {
     type_path(harness, path);
     wait_for_files(harness);
     let name = path.file_name().unwrap().to_str().unwrap();
-    assert!(harness.state().notices().texts().any(|text| text.contains(&format!("{name} saved"))), "{name}");
+    assert!(harness.state().work.notices().texts().any(|text| text.contains(&format!("{name} saved"))), "{name}");
 }
 
 /// Opens the menu of a widget.
@@ -114,7 +114,7 @@ fn the_window_is_drawn_once_more_twice_as_fine() {
         // What made it.
         let app = harness.state();
         let record: serde_json::Value = serde_json::from_str(&text(&path, "Provenance")).unwrap();
-        assert_eq!(record["data"]["title"], app.study().unwrap().title.as_str());
+        assert_eq!(record["data"]["title"], app.work.study().unwrap().title.as_str());
         assert_eq!(record["progress"]["iteration"], 3);
         assert!(text(&path, "Description").contains("OSEM 12 subsets, iteration 3"));
         // The window itself goes on as it was.
@@ -186,7 +186,7 @@ fn another_ending_is_refused() {
     click(&mut harness, "Window screenshot…");
     let path = folder.path().join("window.jpg");
     type_path(&mut harness, &path);
-    assert!(harness.state().notices().texts().any(|text| text.contains("let the name end in .png")));
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("let the name end in .png")));
     assert!(!path.exists());
 }
 
@@ -203,7 +203,7 @@ fn a_plot_saved_as_a_drawing_or_a_table_has_beside_it_what_made_it() {
         assert!(std::fs::metadata(&path).unwrap().len() > 200);
         let record: serde_json::Value =
             serde_json::from_slice(&std::fs::read(path.with_file_name(format!("{name}.json"))).unwrap()).unwrap();
-        assert_eq!(record["data"]["title"], harness.state().study().unwrap().title.as_str());
+        assert_eq!(record["data"]["title"], harness.state().work.study().unwrap().title.as_str());
         assert_eq!((&record["progress"]["iteration"], &record["files"][0]), (&3.into(), &name.into()));
     }
 }

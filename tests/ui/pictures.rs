@@ -15,7 +15,7 @@ fn picture(name: &str, theme: Theme, prepare: impl FnOnce(&mut egui_kittest::Har
     harness.remove_cursor();
     // Until the toasts are gone.
     harness.run_steps(60);
-    if harness.state().adapter().contains("llvmpipe") {
+    if harness.state().work.adapter().contains("llvmpipe") {
         // The line under the slices and the status line name the machine's processor.
         let made = harness.get_by_label_contains("subsets, iteration 3 · ").rect();
         harness.mask(egui::Rect::from_x_y_ranges(made.left()..=900.0, made.y_range()));
@@ -25,7 +25,7 @@ fn picture(name: &str, theme: Theme, prepare: impl FnOnce(&mut egui_kittest::Har
         harness.snapshot_options(name, &options);
     } else {
         harness.render().unwrap();
-        println!("rendered, not compared: {} draws", harness.state().adapter());
+        println!("rendered, not compared: {} draws", harness.state().work.adapter());
     }
 }
 

@@ -13,7 +13,7 @@ const SIZE: [f32; 2] = [1400.0, 900.0];
 
 /// The line for an iterate of the small study, as it must read.
 fn line(app: &App, position: &str, after: &str) -> String {
-    let device = &app.live().info.as_ref().unwrap().device;
+    let device = &app.work.live().info.as_ref().unwrap().device;
     format!("OSEM 12 subsets, {position} · axial-runs · deterministic · {device}{after}")
 }
 
@@ -32,12 +32,12 @@ fn it_follows_the_iterate_on_the_screen_and_its_filter() {
     harness.run_steps(2);
     harness.get_by_label(&line(harness.state(), "iteration 2", ""));
     set_number(&mut harness, "Post-filter FWHM", 12.0);
-    wait_for(&mut harness, "the filtered image", |app| app.shown().volume() != app.shown().unfiltered());
+    wait_for(&mut harness, "the filtered image", |app| app.work.shown().volume() != app.work.shown().unfiltered());
     harness.get_by_label(&line(harness.state(), "iteration 2", " · post-filter 12 mm"));
     // The newest image is chosen; the line changes when its filtered image is there, not before.
     click(&mut harness, "Live");
     let is_of_the_newest = |app: &App| {
-        let shown = app.shown();
+        let shown = app.work.shown();
         shown.volume().unwrap() == &gaussian_filter(shown.chosen().unwrap().1, 12.0)
     };
     while !is_of_the_newest(harness.state()) {
@@ -50,7 +50,7 @@ fn it_follows_the_iterate_on_the_screen_and_its_filter() {
     set_number(&mut harness, "Post-filter FWHM", 0.0);
     harness.get_by_label(&line(harness.state(), "iteration 3", ""));
     click(&mut harness, "Step");
-    wait_for(&mut harness, "one step more", |app| app.shown().id().is_some_and(|id| id.subiteration == 37));
+    wait_for(&mut harness, "one step more", |app| app.work.shown().id().is_some_and(|id| id.subiteration == 37));
     harness.get_by_label(&line(harness.state(), "iteration 3, after subset 1 of 12", ""));
 }
 
@@ -61,9 +61,9 @@ fn an_image_left_by_the_run_before_is_described_as_such() {
     // While another run is set up the image is still that of the one before; from its first image on the line is its own.
     set_number(&mut harness, "Subsets", 6.0);
     click(&mut harness, "Restart");
-    while !harness.state().is_run_over() {
+    while !harness.state().work.is_run_over() {
         let app = harness.state();
-        let is_of_the_new = app.shown().id().unwrap().run == app.live().run;
+        let is_of_the_new = app.work.shown().id().unwrap().run == app.work.live().run;
         assert_eq!(harness.query_by_label_contains("OSEM 6 subsets, ").is_some(), is_of_the_new);
         assert_eq!(harness.query_by_label_contains("the run before: OSEM 12 subsets, iteration 3").is_some(), !is_of_the_new);
         harness.step();
@@ -78,9 +78,9 @@ fn another_study_brings_its_own() {
     let sweep = BUILT_IN.iter().find(|study| matches!(study.measured, Measured::Sweep { .. })).unwrap();
     click(&mut harness, "Built-in");
     click(&mut harness, sweep.title);
-    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    wait_for(&mut harness, "the sweep", |app| app.work.acquisition().is_some());
     assert!(harness.query_by_label_contains("OSEM 12 subsets").is_none());
-    wait_for(&mut harness, "its image", App::is_run_over);
-    let device = harness.state().live().info.as_ref().unwrap().device.clone();
+    wait_for(&mut harness, "its image", |app| app.work.is_run_over());
+    let device = harness.state().work.live().info.as_ref().unwrap().device.clone();
     harness.get_by_label(&format!("FBP three-point, linear, 208 projections · single-stage · {device}"));
 }

@@ -24,7 +24,7 @@ use super::{choose_built_in, click, renderer, wait_for, wait_for_files, wait_to_
 const SIZE: [f32; 2] = [1400.0, 950.0];
 
 fn is_completed(app: &App) -> bool {
-    app.live().state == RunState::Ended(EndReason::Completed)
+    app.work.live().state == RunState::Ended(EndReason::Completed)
 }
 
 fn type_path(harness: &mut Harness<'_, App>, path: &Path) {
@@ -36,7 +36,7 @@ fn type_path(harness: &mut Harness<'_, App>, path: &Path) {
 /// The window with an acquisition and the spectra in its folder, on the grid of its discs.
 fn opened(projections: &Path) -> Option<Harness<'static, App>> {
     let mut harness = window_on(renderer()?, SIZE, Theme::Dark, false, Source::file(projections));
-    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    wait_for(&mut harness, "the sweep", |app| app.work.acquisition().is_some());
     harness.get_by_label("Algorithm: Total variation");
     for axis in ["x", "y"] {
         set(&mut harness, &format!("Voxels {axis}"), 16.0);
@@ -59,7 +59,7 @@ fn amount(image: &Volume) -> f64 {
 }
 
 fn is_tempo(app: &App) -> bool {
-    app.second_image().is_some_and(|image| image.path == Path::new("tempo"))
+    app.work.second_image().is_some_and(|image| image.path == Path::new("tempo"))
 }
 
 fn has(harness: &Harness<'_, App>, label: &str) -> bool {
@@ -67,7 +67,7 @@ fn has(harness: &Harness<'_, App>, label: &str) -> bool {
 }
 
 fn says(harness: &Harness<'_, App>, part: &str) -> bool {
-    harness.state().notices().texts().any(|text| text.contains(part))
+    harness.state().work.notices().texts().any(|text| text.contains(part))
 }
 
 #[test]
@@ -86,25 +86,25 @@ fn each_radical_has_an_image_that_is_chosen_measured_and_saved() {
     wait_for(&mut harness, "its image", is_tempo);
     wait_for(&mut harness, "the end", is_completed);
     wait_for(&mut harness, "the last images", |app| {
-        app.live().radicals.as_ref().is_some_and(|radicals| radicals.subiteration == 3000)
+        app.work.live().radicals.as_ref().is_some_and(|radicals| radicals.subiteration == 3000)
     });
-    let images = harness.state().live().radicals.clone().unwrap().images;
+    let images = harness.state().work.live().radicals.clone().unwrap().images;
     for (image, expected) in images.iter().zip(AMOUNTS) {
         assert!((amount(image) / expected - 1.0).abs() < 0.1, "{} of {expected}", amount(image));
     }
-    assert_eq!(harness.state().shown().volume().unwrap().as_slice(), images[0].as_slice());
+    assert_eq!(harness.state().work.shown().volume().unwrap().as_slice(), images[0].as_slice());
     // The regions are measured in both, and each column has its radical.
     harness.get_by_label("Regions in the image of tam");
-    let numbers = harness.state().second_image().unwrap();
+    let numbers = harness.state().work.second_image().unwrap();
     assert_eq!(numbers.display.opacity, 1.0);
     assert!(harness.query_by_label_contains("tempo of ").is_some());
     harness.get_by_label_contains("radical tempo, iteration 3000");
     // Both at once, and back.
     click(&mut harness, "tam + tempo");
-    assert_eq!(harness.state().second_image().unwrap().display.opacity, 0.5);
+    assert_eq!(harness.state().work.second_image().unwrap().display.opacity, 0.5);
     harness.check_accessibility();
     click(&mut harness, "tam");
-    assert!(harness.state().second_image().is_none());
+    assert!(harness.state().work.second_image().is_none());
     // One file of each, with its record.
     let image = folder.path().join("image.nii.gz");
     save_image_as(&mut harness, &image);
@@ -122,13 +122,13 @@ fn each_radical_has_an_image_that_is_chosen_measured_and_saved() {
     // Undone regions stay undone, and the images are those of before.
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
     harness.run_steps(3);
-    assert!(harness.state().document().rois.is_empty());
-    assert_eq!(harness.state().live().radicals.as_ref().unwrap().subiteration, 3000);
+    assert!(harness.state().work.document().rois.is_empty());
+    assert_eq!(harness.state().work.live().radicals.as_ref().unwrap().subiteration, 3000);
     // An earlier iterate is stored of the first radical only.
     click(&mut harness, "tempo");
     harness.key_press(Key::ArrowLeft);
-    wait_for(&mut harness, "the iterate before", |app| app.shown().is_past());
-    assert!(harness.state().second_image().is_none());
+    wait_for(&mut harness, "the iterate before", |app| app.work.shown().is_past());
+    assert!(harness.state().work.second_image().is_none());
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn spectra_of_radicals_start_a_run_at_once_and_a_reference_spectrum_goes_first()
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::file(&projections));
     wait_for(&mut harness, "the end", is_completed);
-    let num_radicals = |app: &App| app.live().info.as_ref().map_or(0, |info| info.job.settings.radicals.len());
+    let num_radicals = |app: &App| app.work.live().info.as_ref().map_or(0, |info| info.job.settings.radicals.len());
     assert_eq!(num_radicals(harness.state()), 2);
     assert!(has(&harness, "tam + tempo") && !has(&harness, "OK"), "no file is asked for");
     // One radical has one image: its spectrum is asked for, and its file is that of the reference spectrum.
@@ -195,19 +195,19 @@ fn radicals_are_refused_as_on_the_command_line() {
     add(&mut harness, &tam);
     add(&mut harness, &tam);
     click(&mut harness, "Start");
-    assert!(says(&harness, "the radical tam is named twice") && harness.state().live().info.is_none());
+    assert!(says(&harness, "the radical tam is named twice") && harness.state().work.live().info.is_none());
     // One radical has one image, with its spectrum.
     harness.get_all_by_label("Remove radical tam").next().unwrap().click();
     harness.run_steps(3);
     click(&mut harness, "Start");
     wait_for(&mut harness, "the end", is_completed);
     assert!(!has(&harness, "Radical:"));
-    assert_eq!(harness.state().live().info.as_ref().unwrap().job.settings.radicals.len(), 1);
+    assert_eq!(harness.state().work.live().info.as_ref().unwrap().job.settings.radicals.len(), 1);
     // A file that is gone is missing at the next start.
     std::fs::remove_file(&tam).unwrap();
     click(&mut harness, "Restart");
     assert!(says(&harness, "tubes-htam.npy"));
-    assert_eq!(harness.state().live().run, 1);
+    assert_eq!(harness.state().work.live().run, 1);
 }
 
 #[test]
@@ -224,11 +224,11 @@ fn a_session_has_the_radicals_and_another_study_ends_them() {
     wait_for(&mut harness, "its image", is_tempo);
     // Another study, while this one computes.
     choose_built_in(&mut harness, BUILT_IN[BUILT_IN.len() - 1].title);
-    wait_for(&mut harness, "another study", |app| app.counts().is_some());
-    assert!(harness.state().second_image().is_none() && !has(&harness, "tam + tempo"));
+    wait_for(&mut harness, "another study", |app| app.work.counts().is_some());
+    assert!(harness.state().work.second_image().is_none() && !has(&harness, "tam + tempo"));
     wait_for_files(&mut harness);
     harness.event(Event::Text(String::new()));
     super::drop_file(&mut harness, &session);
-    wait_for(&mut harness, "the sweep again", |app| app.acquisition().is_some());
+    wait_for(&mut harness, "the sweep again", |app| app.work.acquisition().is_some());
     wait_to_see(&mut harness, "its radicals", |harness| has(harness, "Remove radical tempo"));
 }

@@ -39,30 +39,30 @@ fn the_map_of_recovery_has_every_iteration_and_shows_a_clicked_setting() {
     let [scan, bands] = ["iq.hs", "bands.toml"].map(|name| folder.path().join(name));
     write_scan(&scan);
     let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::file(scan));
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
     assert!(harness.query_by_label("EARL").is_none(), "no region is a hot sphere");
     click(&mut harness, "NEMA");
     click(&mut harness, "NEMA NU 2 template");
-    wait_for(&mut harness, "the template", |app| app.document().rois.len() == 67);
+    wait_for(&mut harness, "the template", |app| app.work.document().rois.len() == 67);
     harness.run_steps(3);
     click(&mut harness, "EARL");
     harness.run_steps(3);
     harness.get_by_label_contains("need the true activity ratio of the six hot spheres");
-    assert!(harness.state().live().found.recovery.points.is_empty());
+    assert!(harness.state().work.live().found.recovery.points.is_empty());
 
     // With the ratio, which the tab sets for all six, every iteration is measured after every filter.
     let ratios = |harness: &Harness<'_, App>| -> Vec<Option<f64>> {
-        let hot = harness.state().document().rois.iter().filter(|roi| roi.role == RoiRole::Hot);
+        let hot = harness.state().work.document().rois.iter().filter(|roi| roi.role == RoiRole::Hot);
         hot.map(|roi| roi.activity_ratio).collect()
     };
     for (typed, expected) in [("much", None), ("4", Some(4.0))] {
         enter(&mut harness, "True ratio", typed);
         assert_eq!(ratios(&harness), [expected; 6]);
     }
-    assert!(harness.state().notices().texts().any(|text| text.contains("true ratio: 'much' is not a number")));
-    let num = NUM_FILTERS * harness.state().live().target;
-    wait_for(&mut harness, "the map", |app| app.live().found.recovery.points.len() == num);
-    let points: Vec<RecoveryPoint> = harness.state().live().found.recovery.points.clone();
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("true ratio: 'much' is not a number")));
+    let num = NUM_FILTERS * harness.state().work.live().target;
+    wait_for(&mut harness, "the map", |app| app.work.live().found.recovery.points.len() == num);
+    let points: Vec<RecoveryPoint> = harness.state().work.live().found.recovery.points.clone();
     let earl = find("earl-18f-1").unwrap();
     let verdicts: Vec<Option<Verdict>> =
         points.iter().map(|point| Some(Verdict::of(point.outcome.as_ref().ok()?, earl))).collect();
@@ -80,8 +80,8 @@ fn the_map_of_recovery_has_every_iteration_and_shows_a_clicked_setting() {
     let label = format!("{setting}, recommended ({:.2} half widths from the middles)", verdicts[best].as_ref().unwrap().rms());
     harness.get_by_role_and_label(Role::Button, &label);
     click(&mut harness, &label);
-    wait_for(&mut harness, "the filtered image", |app| app.shown().filter_mm() == Some(filter_mm));
-    assert_eq!(harness.state().shown().id().map(|id| id.iteration), Some(iteration));
+    wait_for(&mut harness, "the filtered image", |app| app.work.shown().filter_mm() == Some(filter_mm));
+    assert_eq!(harness.state().work.shown().id().map(|id| id.iteration), Some(iteration));
     harness.run_steps(3);
     let verdict = format!("{setting} ({:.2} half widths from the middles)", verdicts[best].as_ref().unwrap().rms());
     harness.get_by_label(&verdict);
@@ -91,12 +91,12 @@ fn the_map_of_recovery_has_every_iteration_and_shows_a_clicked_setting() {
                 [max]\nmin = [3, 3, 3, 3, 3, 3]\nmax = [4, 4, 4, 4, 4, 4]\n";
     std::fs::write(&bands, text.replace("max = [4, ", "max = [")).unwrap();
     load_bands(&mut harness, "EARL 18F-1", &bands);
-    let said = |harness: &Harness<'_, App>, words: &str| harness.state().notices().texts().any(|text| text.contains(words));
+    let said = |harness: &Harness<'_, App>, words: &str| harness.state().work.notices().texts().any(|text| text.contains(words));
     assert!(said(&harness, "[max]: 'max' has 5 numbers; expected 6"));
     std::fs::write(&bands, text).unwrap();
     load_bands(&mut harness, "EARL 18F-1", &bands);
     harness.get_by_label("Standard: High");
     harness.get_by_label_contains(&format!("(none of {num} settings complies)"));
     // The coefficients are the same: nothing is measured again.
-    assert_eq!(harness.state().live().found.recovery.points, points);
+    assert_eq!(harness.state().work.live().found.recovery.points, points);
 }

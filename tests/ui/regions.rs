@@ -29,26 +29,26 @@ fn a_hot_region_has_no_recovery_until_its_true_ratio_is_entered() {
     click(&mut harness, "Add sphere");
     click(&mut harness, "Role: none");
     click(&mut harness, "hot");
-    let drawn = |app: &App| app.document().rois.last().map(|roi| (roi.role, roi.activity_ratio));
+    let drawn = |app: &App| app.work.document().rois.last().map(|roi| (roi.role, roi.activity_ratio));
     assert_eq!(drawn(harness.state()), Some((RoiRole::Hot, None)));
     harness.get_by_label("hot ?:1");
-    assert!(harness.state().curves().recovery.is_empty());
+    assert!(harness.state().work.curves().recovery.is_empty());
     hover(&mut harness, "Recovery of ROI 1: –");
     harness.get_by_label_contains("enter the true ratio");
     // What cannot be a ratio is refused with the reason.
     for (typed, reason) in [("1", "leaves no contrast"), ("0", "must be a positive number"), ("four", "is not a number")] {
         enter(&mut harness, "true ratio", typed);
         assert_eq!(drawn(harness.state()), Some((RoiRole::Hot, None)), "{typed}");
-        assert!(harness.state().notices().texts().any(|text| text.contains("ROI 1") && text.contains(reason)), "{typed}");
+        assert!(harness.state().work.notices().texts().any(|text| text.contains("ROI 1") && text.contains(reason)), "{typed}");
     }
     enter(&mut harness, "true ratio", "2,5");
     assert_eq!(drawn(harness.state()), Some((RoiRole::Hot, Some(2.5))));
     harness.get_by_label("hot 2.5:1");
     assert!(!has(&harness, "Recovery of ROI 1: –"));
-    assert_eq!(harness.state().curves().recovery.len(), 1);
+    assert_eq!(harness.state().work.curves().recovery.len(), 1);
     // Its contrast-to-noise ratio needs no true ratio, and has a curve too.
     assert!(!has(&harness, "CNR of ROI 1: –") && harness.query_by_label_contains("CNR of ROI 1: ").is_some());
-    assert_eq!(harness.state().curves().contrast_to_noise.len(), 1);
+    assert_eq!(harness.state().work.curves().contrast_to_noise.len(), 1);
     harness.get_by_label("Plot: contrast recovery");
     // Until no toast covers the plot.
     harness.run_steps(60);
@@ -64,7 +64,7 @@ fn a_hot_region_has_no_recovery_until_its_true_ratio_is_entered() {
     harness.get_by_role_and_label(Role::TextInput, "true ratio").type_text("8");
     harness.run_steps(2);
     click(&mut harness, "ROI 1");
-    let ratios = |app: &App| app.document().rois.iter().map(|roi| roi.activity_ratio).collect::<Vec<_>>();
+    let ratios = |app: &App| app.work.document().rois.iter().map(|roi| roi.activity_ratio).collect::<Vec<_>>();
     assert_eq!(ratios(harness.state()), [None, Some(2.5), Some(8.0)]);
     harness.check_accessibility();
 }
@@ -72,7 +72,7 @@ fn a_hot_region_has_no_recovery_until_its_true_ratio_is_entered() {
 /// The largest value in the first region as the table writes it.
 fn largest(app: &App, volume: Option<&Volume>) -> String {
     let volume = volume.unwrap();
-    let largest = f64::from(app.document().rois[0].mask(&volume.grid).sums(volume.as_slice()).max);
+    let largest = f64::from(app.work.document().rois[0].mask(&volume.grid).sums(volume.as_slice()).max);
     format!("{largest:.*}", (3 - largest.abs().log10().floor() as i32).max(0) as usize)
 }
 
@@ -81,14 +81,15 @@ fn table_and_curves_say_whether_they_are_filtered() {
     let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
     assert!(!has(&harness, "unfiltered"));
     // (The curves follow the images at a distance.)
-    let is_last = |app: &App| app.curves().nsr.first().and_then(|curve| curve.points.last()).is_some_and(|[at, _]| *at == 3.0);
+    let is_last =
+        |app: &App| app.work.curves().nsr.first().and_then(|curve| curve.points.last()).is_some_and(|[at, _]| *at == 3.0);
     wait_for(&mut harness, "the curves of the last image", is_last);
-    let curves = harness.state().curves().clone();
+    let curves = harness.state().work.curves().clone();
     harness.get_by_role_and_label(Role::SpinButton, "Post-filter FWHM").scroll_to_me();
     harness.run_steps(3);
     harness.get_by_role_and_label(Role::SpinButton, "Post-filter FWHM").set_value_accesskit(12.0);
-    wait_for(&mut harness, "the filtered image", |app| app.shown().filter_mm() == Some(12.0));
-    let shown = harness.state().shown();
+    wait_for(&mut harness, "the filtered image", |app| app.work.shown().filter_mm() == Some(12.0));
+    let shown = harness.state().work.shown();
     let filtered = largest(harness.state(), shown.volume());
     let unfiltered = largest(harness.state(), shown.unfiltered());
     // Titles of noise and contrast, and the table's choice.
@@ -97,13 +98,13 @@ fn table_and_curves_say_whether_they_are_filtered() {
     harness.get_by_role_and_label(Role::Button, "unfiltered").click();
     harness.run_steps(3);
     assert!(!has(&harness, &filtered) && has(&harness, &unfiltered), "{filtered}, unfiltered {unfiltered}");
-    assert_eq!(harness.state().curves(), &curves, "the curves stay those of the reconstruction");
+    assert_eq!(harness.state().work.curves(), &curves, "the curves stay those of the reconstruction");
     harness.get_by_role_and_label(Role::Button, "filtered 12.0 mm").click();
     harness.run_steps(3);
     assert!(has(&harness, &filtered));
     // Without a filter there is nothing to choose.
     harness.get_by_role_and_label(Role::SpinButton, "Post-filter FWHM").set_value_accesskit(0.0);
-    wait_for(&mut harness, "the image without a filter", |app| app.shown().filter_mm().is_none());
+    wait_for(&mut harness, "the image without a filter", |app| app.work.shown().filter_mm().is_none());
     assert!(!has(&harness, "unfiltered") && has(&harness, &unfiltered));
 }
 
@@ -139,13 +140,13 @@ fn drag_along(harness: &mut Harness<'_, App>, path: &[[f32; 2]]) {
 }
 
 fn last(harness: &Harness<'_, App>) -> Roi {
-    harness.state().document().rois.last().unwrap().clone()
+    harness.state().work.document().rois.last().unwrap().clone()
 }
 
 #[test]
 fn every_further_shape_is_drawn_by_its_tool() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
-    let before = harness.state().document().rois.len();
+    let before = harness.state().work.document().rois.len();
     let corners = [[0.4, 0.4], [0.6, 0.55]];
     let seed = [[0.5, 0.5], [0.55, 0.5]];
     let triangle = [[0.4, 0.4], [0.5, 0.4], [0.6, 0.4], [0.55, 0.5], [0.5, 0.6], [0.45, 0.5], [0.4, 0.4]];
@@ -158,10 +159,10 @@ fn every_further_shape_is_drawn_by_its_tool() {
             _ => &corners,
         };
         drag_along(&mut harness, path);
-        wait_for(&mut harness, "the region", |app| !app.is_searching());
-        assert_eq!(harness.state().document().rois.len(), before + number, "{tool}");
+        wait_for(&mut harness, "the region", |app| !app.work.is_searching());
+        assert_eq!(harness.state().work.document().rois.len(), before + number, "{tool}");
         let drawn = last(&harness);
-        let volume = harness.state().shown().volume().unwrap();
+        let volume = harness.state().work.shown().volume().unwrap();
         let sums = drawn.mask(&volume.grid).sums(volume.as_slice());
         assert!(sums.num_voxels > 3, "{drawn:?}");
         match &drawn.shape {
@@ -183,21 +184,21 @@ fn every_further_shape_is_drawn_by_its_tool() {
     let of_half = last(&harness);
     harness.get_by_role_and_label(Role::SpinButton, "Isocontour threshold, %").set_value_accesskit(80.0);
     harness.run_steps(3);
-    wait_for(&mut harness, "the isocontour", |app| !app.is_searching());
+    wait_for(&mut harness, "the isocontour", |app| !app.work.is_searching());
     let (RoiShape::Isocontour(half), RoiShape::Isocontour(most)) = (of_half.shape, last(&harness).shape) else { panic!() };
     assert_eq!(most.recipe, IsocontourRecipe { threshold: ContourThreshold::percent(80.0), ..half.recipe });
     assert!(most.voxels.num_inside() < half.voxels.num_inside());
     // Counted from the background it is another threshold.
     harness.get_by_label("above background").click();
     harness.run_steps(3);
-    wait_for(&mut harness, "the isocontour", |app| !app.is_searching());
+    wait_for(&mut harness, "the isocontour", |app| !app.work.is_searching());
     let RoiShape::Isocontour(above) = last(&harness).shape else { panic!() };
     assert!(matches!(above.recipe.threshold, ContourThreshold::OfMaximum { background: Some(_), .. }));
     assert!(above.threshold > most.threshold);
     // The value that was reached becomes a fixed threshold with the same voxels.
     harness.get_by_label("fixed").click();
     harness.run_steps(3);
-    wait_for(&mut harness, "the isocontour", |app| !app.is_searching());
+    wait_for(&mut harness, "the isocontour", |app| !app.work.is_searching());
     let RoiShape::Isocontour(fixed) = last(&harness).shape else { panic!() };
     assert_eq!(fixed.recipe.threshold, ContourThreshold::Value(above.threshold));
     assert_eq!(fixed.voxels, above.voxels);
@@ -206,7 +207,7 @@ fn every_further_shape_is_drawn_by_its_tool() {
 #[test]
 fn a_polygon_is_drawn_by_clicks_and_given_up_by_escape() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
-    let num = |harness: &Harness<'_, App>| harness.state().document().rois.len();
+    let num = |harness: &Harness<'_, App>| harness.state().work.document().rois.len();
     let before = num(&harness);
     let rect = harness.get_by_label("Transaxial slice").rect();
     let at = |t: [f32; 2]| rect.min + egui::vec2(t[0] * rect.width(), t[1] * rect.height());
@@ -216,11 +217,11 @@ fn a_polygon_is_drawn_by_clicks_and_given_up_by_escape() {
     corners[..3].iter().for_each(|corner| click_at(&mut harness, at(*corner), Modifiers::NONE));
     harness.key_press(egui::Key::Escape);
     harness.run_steps(3);
-    assert_eq!((num(&harness), harness.state().view().tool), (before, Tool::Crosshair));
+    assert_eq!((num(&harness), harness.state().work.view().tool), (before, Tool::Crosshair));
     // Four corners, then Enter; a double click at the last one does the same.
     for is_by_enter in [true, false] {
         choose_tool(&mut harness, "Polygon");
-        let crosshair = harness.state().view().crosshair_mm;
+        let crosshair = harness.state().work.view().crosshair_mm;
         let clicked = if is_by_enter { &corners[..] } else { &corners[..3] };
         clicked.iter().for_each(|corner| click_at(&mut harness, at(*corner), Modifiers::NONE));
         harness.run_steps(30);
@@ -231,12 +232,12 @@ fn a_polygon_is_drawn_by_clicks_and_given_up_by_escape() {
         }
         harness.run_steps(3);
         let RoiShape::Polygon { points_mm, .. } = last(&harness).shape else { panic!() };
-        assert_eq!((points_mm.len(), harness.state().view().tool), (4, Tool::Crosshair));
+        assert_eq!((points_mm.len(), harness.state().work.view().tool), (4, Tool::Crosshair));
         // A rectangle about its middle.
         for [x, y] in points_mm.iter() {
             assert!((x.abs() - points_mm[0][0].abs()).abs() < 1e-3 && (y.abs() - points_mm[0][1].abs()).abs() < 1e-3);
         }
-        assert_eq!(harness.state().view().crosshair_mm, crosshair);
+        assert_eq!(harness.state().work.view().crosshair_mm, crosshair);
         assert!(harness.query_by_label("Coronal slice").is_some(), "the slice was enlarged");
     }
     assert_eq!(num(&harness), before + 2);
@@ -260,17 +261,17 @@ fn a_region_is_turned_stretched_copied_mirrored_and_all_of_it_undone() {
     harness.run_steps(60);
     harness.get_by_role_and_label(Role::SpinButton, "ROI thickness in slices").set_value_accesskit(3.0);
     harness.run_steps(60);
-    let slice_mm = harness.state().shown().volume().unwrap().grid.voxel_mm[2];
+    let slice_mm = harness.state().work.shown().volume().unwrap().grid.voxel_mm[2];
     assert_eq!(last(&harness).thickness_mm, Some(3.0 * slice_mm));
     harness.get_by_role_and_label(Role::SpinButton, "ROI angle, degrees").set_value_accesskit(30.0);
     harness.run_steps(60);
     let original = last(&harness);
     assert_eq!(original.angle_deg, 30.0);
-    let num = harness.state().document().rois.len();
+    let num = harness.state().work.document().rois.len();
     harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::D);
     harness.run_steps(60);
     let copy = last(&harness);
-    assert_eq!(harness.state().document().rois.len(), num + 1);
+    assert_eq!(harness.state().work.document().rois.len(), num + 1);
     assert!(copy.name != original.name && copy.colour != original.colour && copy.shape == original.shape);
     assert_eq!((copy.angle_deg, copy.thickness_mm), (original.angle_deg, original.thickness_mm));
     harness.get_by_role_and_label(Role::Button, "Mirror").click();
@@ -289,14 +290,14 @@ fn a_region_is_turned_stretched_copied_mirrored_and_all_of_it_undone() {
     click(&mut harness, "about x");
     harness.get_by_label("Turned about x");
     // A deleted one that comes back is selected again, so that it can be copied at once.
-    let num = harness.state().document().rois.len();
+    let num = harness.state().work.document().rois.len();
     for button in ["Delete", "Undo"] {
         click(&mut harness, button);
         harness.run_steps(60);
     }
     harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::D);
     harness.run_steps(60);
-    assert_eq!(harness.state().document().rois.len(), num + 1);
+    assert_eq!(harness.state().work.document().rois.len(), num + 1);
     harness.check_accessibility();
 }
 
@@ -307,9 +308,9 @@ fn the_table_has_the_median_scrolls_to_the_selected_region_and_is_copied() {
         click(&mut harness, "Add sphere");
     }
     // Rows out of sight are not there at all.
-    assert!(has(&harness, "ROI 14") && !has(&harness, &harness.state().document().rois[0].name.clone()));
+    assert!(has(&harness, "ROI 14") && !has(&harness, &harness.state().work.document().rois[0].name.clone()));
     let roi = last(&harness);
-    let volume = harness.state().shown().volume().unwrap().clone();
+    let volume = harness.state().work.shown().volume().unwrap().clone();
     let mask = roi.mask(&volume.grid);
     let median = tomoscope::measure::median(&mask, volume.as_slice()).unwrap();
     hover(&mut harness, "recovery");
@@ -326,7 +327,7 @@ fn the_table_has_the_median_scrolls_to_the_selected_region_and_is_copied() {
     }
     let copied = copied.unwrap();
     let lines: Vec<Vec<&str>> = copied.lines().map(|line| line.split('\t').collect()).collect();
-    assert_eq!(lines.len(), 1 + harness.state().document().rois.len());
+    assert_eq!(lines.len(), 1 + harness.state().work.document().rois.len());
     assert!(lines.iter().all(|line| line.len() == 12), "{copied}");
     let column = lines[0].iter().position(|head| head.starts_with("median [")).unwrap();
     let last_row = lines.last().unwrap();
@@ -344,7 +345,7 @@ fn a_profile_is_averaged_over_a_band() {
     let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
     harness.get_by_role_and_label(Role::SpinButton, "Profile width, mm").set_value_accesskit(30.0);
     harness.run_steps(3);
-    assert_eq!(harness.state().view().profile_width_mm, 30.0);
+    assert_eq!(harness.state().work.view().profile_width_mm, 30.0);
     harness.get_by_label_contains("Plot: profile");
 }
 
@@ -359,18 +360,18 @@ fn the_curve_of_a_region_follows_it_while_it_is_dragged() {
     let at = |t: [f32; 2]| slice.min + egui::vec2(t[0] * slice.width(), t[1] * slice.height());
     // The noise of the newest region on the image on the screen, and the end of its curve.
     let noise = |app: &App| {
-        let volume = app.shown().volume().unwrap();
-        100.0 * noise_to_signal(&app.document().rois.last().unwrap().mask(&volume.grid).sums(volume.as_slice())).unwrap()
+        let volume = app.work.shown().volume().unwrap();
+        100.0 * noise_to_signal(&app.work.document().rois.last().unwrap().mask(&volume.grid).sums(volume.as_slice())).unwrap()
     };
     let curve = |app: &App| {
-        let name = &app.document().rois.last().unwrap().name;
-        let curve = app.curves().nsr.iter().find(|series| series.name == *name && !series.is_earlier)?;
+        let name = &app.work.document().rois.last().unwrap().name;
+        let curve = app.work.curves().nsr.iter().find(|series| series.name == *name && !series.is_earlier)?;
         curve.points.last().filter(|point| point[0] == 3.0).map(|point| point[1])
     };
     let agrees = |app: &App| curve(app).is_some_and(|end| (end / noise(app) - 1.0).abs() < 1e-9);
     wait_for(&mut harness, "the curve of the new region", agrees);
     let begin = noise(harness.state());
-    let num_marks = harness.state().live().marks.len();
+    let num_marks = harness.state().work.live().marks.len();
     harness.hover_at(at([0.5, 0.5]));
     harness.step();
     harness.drag_at(at([0.5, 0.5]));
@@ -389,18 +390,18 @@ fn the_curve_of_a_region_follows_it_while_it_is_dragged() {
     harness.run_steps(2);
     wait_for(&mut harness, "the curve of the region let go", agrees);
     // The whole drag is one edit, beside which stands the curve from before it.
-    assert_eq!(harness.state().live().marks.len(), num_marks + 1);
-    let earlier: Vec<_> = harness.state().curves().nsr.iter().filter(|series| series.is_earlier).collect();
+    assert_eq!(harness.state().work.live().marks.len(), num_marks + 1);
+    let earlier: Vec<_> = harness.state().work.curves().nsr.iter().filter(|series| series.is_earlier).collect();
     assert!(
         earlier.iter().any(|series| series.points.last().is_some_and(|end| (end[1] / begin - 1.0).abs() < 1e-9)),
         "{earlier:?}"
     );
     // The solver knows of it: the next iteration is measured where the region is now.
     click(&mut harness, "Continue");
-    wait_for(&mut harness, "the end", |app| app.is_run_over() && app.live().progress().0 > 36);
+    wait_for(&mut harness, "the end", |app| app.work.is_run_over() && app.work.live().progress().0 > 36);
     let app = harness.state();
-    let (branch, roi) = (app.live().rois.newest().unwrap(), app.document().rois.last().unwrap());
-    let (end, volume) = (branch.points.values().next_back().unwrap(), app.shown().volume().unwrap());
+    let (branch, roi) = (app.work.live().rois.newest().unwrap(), app.work.document().rois.last().unwrap());
+    let (end, volume) = (branch.points.values().next_back().unwrap(), app.work.shown().volume().unwrap());
     let found = end.sums.last().unwrap().unwrap();
     let expected = roi.mask(&volume.grid).sums(volume.as_slice());
     assert!(found.num_voxels == expected.num_voxels && (found.sum / expected.sum - 1.0).abs() < 1e-6, "{found:?}, {expected:?}");

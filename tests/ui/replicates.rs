@@ -13,7 +13,7 @@ use super::{bring_into_view, click, renderer, wait_for, wait_to_see, window};
 fn a_run_with_replicates_has_error_bars_in_table_curves_and_slices() {
     let Some(renderer) = renderer() else { return };
     let mut harness = window(renderer, [1400.0, 900.0], Theme::Light, false);
-    wait_for(&mut harness, "the study", |app| app.counts().is_some());
+    wait_for(&mut harness, "the study", |app| app.work.counts().is_some());
     bring_into_view(&mut harness, "Set Replicates");
     click(&mut harness, "Set Replicates");
     let field = harness.get_by_role_and_label(Role::SpinButton, "Replicates");
@@ -31,8 +31,8 @@ fn a_run_with_replicates_has_error_bars_in_table_curves_and_slices() {
     assert!(harness.query_by_label("Mean ± SD").is_none(), "nothing was measured yet");
     bring_into_view(&mut harness, "Start");
     click(&mut harness, "Start");
-    wait_for(&mut harness, "the end of the run", |app| app.live().run == 1 && app.is_run_over());
-    let bands = harness.state().curves().mean_bands.clone();
+    wait_for(&mut harness, "the end of the run", |app| app.work.live().run == 1 && app.work.is_run_over());
+    let bands = harness.state().work.curves().mean_bands.clone();
     assert!(!bands.is_empty());
     for band in &bands {
         assert!(band.points.len() == 8 && band.points.iter().all(|[_, _, sd]| *sd > 0.0), "{band:?}");
@@ -51,8 +51,9 @@ fn a_run_with_replicates_has_error_bars_in_table_curves_and_slices() {
     });
     // A region that is moved after the run has one, too, on the last image.
     let of_moved = |app: &App| {
-        let Some(branch) = app.live().rois.newest() else { return false };
-        let deviation = |step: usize| branch.points.get(&step).and_then(|point| point.deviation(app.document().rois.len() - 1));
+        let Some(branch) = app.work.live().rois.newest() else { return false };
+        let deviation =
+            |step: usize| branch.points.get(&step).and_then(|point| point.deviation(app.work.document().rois.len() - 1));
         deviation(8).is_some() && deviation(7).is_none()
     };
     assert!(!of_moved(harness.state()));
@@ -71,9 +72,9 @@ fn a_run_with_replicates_has_error_bars_in_table_curves_and_slices() {
     assert!(harness.query_by_label("Show standard deviations").is_some());
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.csv");
-    harness.state().export_csv(&path).unwrap();
+    harness.state().work.export_csv(&path).unwrap();
     let rows = read_measurements(&path).unwrap();
-    let moved = &harness.state().document().rois.last().unwrap().name;
+    let moved = &harness.state().work.document().rois.last().unwrap().name;
     assert_eq!(rows.iter().filter(|row| row.quantity == "mean_sd" && row.roi == *moved).count(), 1);
 }
 
@@ -81,7 +82,7 @@ fn a_run_with_replicates_has_error_bars_in_table_curves_and_slices() {
 fn the_form_sets_a_part_of_the_time_of_the_scan() {
     let Some(renderer) = renderer() else { return };
     let mut harness = window(renderer, [1400.0, 900.0], Theme::Dark, false);
-    wait_for(&mut harness, "the study", |app| app.counts().is_some());
+    wait_for(&mut harness, "the study", |app| app.work.counts().is_some());
     let set = |harness: &mut egui_kittest::Harness<'_, App>, label: &str, value: f64| {
         harness.get_by_role_and_label(Role::SpinButton, label).scroll_to_me();
         harness.run_steps(3);
@@ -99,24 +100,25 @@ fn the_form_sets_a_part_of_the_time_of_the_scan() {
     set(&mut harness, "As if scanned for", 30.0);
     harness.check_accessibility();
     // The data contain no duration.
-    let refusal =
-        |app: &App| app.next_start().is_some_and(|next| next.as_ref().is_err_and(|text| text.contains("set the scan duration")));
+    let refusal = |app: &App| {
+        app.work.next_start().is_some_and(|next| next.as_ref().is_err_and(|text| text.contains("set the scan duration")))
+    };
     wait_for(&mut harness, "the refusal", refusal);
     bring_into_view(&mut harness, "Set Scan duration");
     click(&mut harness, "Set Scan duration");
     set(&mut harness, "Scan duration", 20.0);
     let refusal = |app: &App| {
-        app.next_start().is_some_and(|next| next.as_ref().is_err_and(|text| text.contains("at most the 20 s of the scan")))
+        app.work.next_start().is_some_and(|next| next.as_ref().is_err_and(|text| text.contains("at most the 20 s of the scan")))
     };
     wait_for(&mut harness, "the refusal of a longer scan", refusal);
     set(&mut harness, "Scan duration", 120.0);
     set(&mut harness, "Iterations", 1.0);
-    wait_for(&mut harness, "the forecast", |app| app.next_start().is_some_and(Result::is_ok));
+    wait_for(&mut harness, "the forecast", |app| app.work.next_start().is_some_and(Result::is_ok));
     bring_into_view(&mut harness, "Start");
     click(&mut harness, "Start");
-    wait_for(&mut harness, "the end of the run", |app| app.live().run == 1 && app.is_run_over());
+    wait_for(&mut harness, "the end of the run", |app| app.work.live().run == 1 && app.work.is_run_over());
     let expected = ReplicateSettings { as_if_secs: Some(30.0), scan_secs: Some(120.0), ..ReplicateSettings::new(2) };
-    assert_eq!(harness.state().live().info.as_ref().unwrap().job.settings.replicates(), Some(expected));
+    assert_eq!(harness.state().work.live().info.as_ref().unwrap().job.settings.replicates(), Some(expected));
     // Without it all of the scan.
     bring_into_view(&mut harness, "Set As if scanned for");
     click(&mut harness, "Set As if scanned for");

@@ -69,7 +69,7 @@ fn work(harness: &mut Harness<'_, App>) {
     harness.get_by_role_and_label(Role::SpinButton, "Post-filter FWHM").set_value_accesskit(6.0);
     harness.run_steps(3);
     click(harness, "Restart");
-    wait_for(harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
+    wait_for(harness, "the second run", |app| app.work.live().run == 2 && app.work.is_run_over());
     click(harness, "Add sphere");
     click(harness, "Palette: Inverted grey");
     click(harness, "Hot iron");
@@ -79,7 +79,9 @@ fn work(harness: &mut Harness<'_, App>) {
 
 /// Whether the last image of a run of three iterations is on the screen, filtered.
 fn is_filtered_to_the_end(app: &App) -> bool {
-    app.is_run_over() && app.shown().filter_mm() == Some(6.0) && app.shown().id().is_some_and(|id| id.iteration == 3)
+    app.work.is_run_over()
+        && app.work.shown().filter_mm() == Some(6.0)
+        && app.work.shown().id().is_some_and(|id| id.iteration == 3)
 }
 
 pub fn save_session(harness: &mut Harness<'_, App>, path: &Path) {
@@ -93,13 +95,13 @@ pub fn save_session(harness: &mut Harness<'_, App>, path: &Path) {
 }
 
 fn assert_same_work(before: &App, after: &App) {
-    assert_eq!(after.document(), before.document());
-    assert_eq!(after.colouring(), before.colouring());
-    assert_eq!(after.shown().filter_mm(), Some(6.0));
-    let (a, b) = (before.view(), after.view());
+    assert_eq!(after.work.document(), before.work.document());
+    assert_eq!(after.work.colouring(), before.work.colouring());
+    assert_eq!(after.work.shown().filter_mm(), Some(6.0));
+    let (a, b) = (before.work.view(), after.work.view());
     assert_eq!((a.crosshair_mm, a.focus_mm, a.zoom, a.layout), (b.crosshair_mm, b.focus_mm, b.zoom, b.layout));
     // The same study by the same settings is the same image.
-    let [a, b] = [before, after].map(|app| app.shown().volume().unwrap());
+    let [a, b] = [before, after].map(|app| app.work.shown().volume().unwrap());
     assert_eq!(a.grid, b.grid);
     let largest = a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
     assert!(largest <= 1e-5 * a.range().1, "{largest}");
@@ -117,10 +119,10 @@ fn a_session_file_brings_study_settings_regions_and_views_back() {
 
     // On another study, whose own run and regions nobody asked for.
     let Some(mut other) = next_day(Source::BuiltIn(BUILT_IN[10].clone()), Memory::default()) else { return };
-    wait_for(&mut other, "the sweep", |app| app.acquisition().is_some() && app.shown().volume().is_some());
+    wait_for(&mut other, "the sweep", |app| app.work.acquisition().is_some() && app.work.shown().volume().is_some());
     drop_file(&mut other, &path);
     give_up_unsaved(&mut other);
-    wait_for(&mut other, "the restored run", |app| app.counts().is_some() && is_filtered_to_the_end(app));
+    wait_for(&mut other, "the restored run", |app| app.work.counts().is_some() && is_filtered_to_the_end(app));
     assert_same_work(harness.state(), other.state());
     assert_eq!(other.get_by_role_and_label(Role::SpinButton, "Subsets").value(), Some("4".to_owned()));
     assert!(other.query_by_label("Add sphere").is_none(), "the tab with the race is shown");
@@ -129,8 +131,8 @@ fn a_session_file_brings_study_settings_regions_and_views_back() {
     click(&mut other, "All as in the session");
     other.get_by_label_contains("run 1: OSEM").click();
     other.run_steps(3);
-    wait_for(&mut other, "the first run again", |app| app.live().run > 1 && app.is_run_over());
-    assert_eq!(other.state().kept_runs().count(), 1);
+    wait_for(&mut other, "the first run again", |app| app.work.live().run > 1 && app.work.is_run_over());
+    assert_eq!(other.state().work.kept_runs().count(), 1);
     // Saved again it has both once.
     let again = folder.path().join("again.session");
     save_session(&mut other, &again);
@@ -147,9 +149,12 @@ fn the_last_session_is_offered_once_there_was_one() {
     let mut stored = Memory::default();
     harness.state_mut().save(&mut stored);
     let Some(mut next) = next_day(small_study(), stored) else { return };
-    wait_for(&mut next, "a run", |app| app.live().is_measured());
-    let num_rois = harness.state().document().rois.len();
-    next.get_by_label_contains(&format!("Last session: {}, 2 runs, {num_rois} regions", harness.state().study().unwrap().title));
+    wait_for(&mut next, "a run", |app| app.work.live().is_measured());
+    let num_rois = harness.state().work.document().rois.len();
+    next.get_by_label_contains(&format!(
+        "Last session: {}, 2 runs, {num_rois} regions",
+        harness.state().work.study().unwrap().title
+    ));
     click(&mut next, "Restore");
     give_up_unsaved(&mut next);
     wait_for(&mut next, "the restored run", is_filtered_to_the_end);
@@ -160,7 +165,7 @@ fn the_last_session_is_offered_once_there_was_one() {
 #[test]
 fn a_first_study_left_alone_takes_no_sessions_place() {
     let Some(mut first) = next_day(Source::BuiltIn(BUILT_IN[0].clone()), Memory::default()) else { return };
-    wait_for(&mut first, "an image", |app| app.shown().volume().is_some());
+    wait_for(&mut first, "an image", |app| app.work.shown().volume().is_some());
     let mut stored = Memory::default();
     first.state_mut().save(&mut stored);
     assert!(!stored.0.contains_key("last session"));
@@ -169,7 +174,7 @@ fn a_first_study_left_alone_takes_no_sessions_place() {
     first.state_mut().save(&mut stored);
     let text = stored.0["last session"].clone();
     let Some(mut next) = next_day(Source::BuiltIn(BUILT_IN[0].clone()), stored) else { return };
-    wait_for(&mut next, "an image", |app| app.shown().volume().is_some());
+    wait_for(&mut next, "an image", |app| app.work.shown().volume().is_some());
     click(&mut next, "Not now");
     assert!(next.query_by_label_contains("Last session").is_none());
     let mut stored = Memory(HashMap::from([("last session".to_owned(), text.clone())]));
@@ -188,7 +193,7 @@ fn a_session_finds_data_that_moved_with_it_and_says_what_it_does_not_find() {
     write_projections(&data, &study.measured.prompts).unwrap();
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::file(data.clone()));
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
     click(&mut harness, "Add sphere");
     let path = before.path().join("work.session");
     save_session(&mut harness, &path);
@@ -196,19 +201,19 @@ fn a_session_finds_data_that_moved_with_it_and_says_what_it_does_not_find() {
         std::fs::rename(before.path().join(name), after.path().join(name)).unwrap();
     }
     choose_built_in(&mut harness, BUILT_IN[BUILT_IN.len() - 1].title);
-    wait_for(&mut harness, "another study", |app| app.study().is_some_and(|study| study.truth.is_some()));
+    wait_for(&mut harness, "another study", |app| app.work.study().is_some_and(|study| study.truth.is_some()));
     drop_file(&mut harness, &after.path().join("work.session"));
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the restored study", |app| app.study().is_some_and(|study| study.truth.is_none()));
-    let sphere = &harness.state().document().rois[0];
-    assert!(matches!(sphere.shape, RoiShape::Sphere { .. }) && harness.state().document().rois.len() == 1);
+    wait_for(&mut harness, "the restored study", |app| app.work.study().is_some_and(|study| study.truth.is_none()));
+    let sphere = &harness.state().work.document().rois[0];
+    assert!(matches!(sphere.shape, RoiShape::Sphere { .. }) && harness.state().work.document().rois.len() == 1);
     // Without its data the study that is open stays, and the file is named.
     std::fs::remove_file(after.path().join("scan.hs")).unwrap();
     drop_file(&mut harness, &after.path().join("work.session"));
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the sentence", |app| !app.is_loading());
+    wait_for(&mut harness, "the sentence", |app| !app.work.is_loading());
     assert!(harness.query_all_by_label_contains("scan.hs").next().is_some());
-    assert_eq!(harness.state().document().rois.len(), 1);
+    assert_eq!(harness.state().work.document().rois.len(), 1);
     // A session of itself.
     let path = after.path().join("work.session");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -217,8 +222,8 @@ fn a_session_finds_data_that_moved_with_it_and_says_what_it_does_not_find() {
     std::fs::write(&path, own).unwrap();
     drop_file(&mut harness, &path);
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the sentence", |app| !app.is_loading());
-    let told: Vec<_> = harness.state().notices().texts().collect();
+    wait_for(&mut harness, "the sentence", |app| !app.work.is_loading());
+    let told: Vec<_> = harness.state().work.notices().texts().collect();
     assert!(told.iter().any(|text| text.contains("work.session: unsupported format for projection data")), "{told:?}");
     // No session at all.
     let broken = after.path().join("broken.session");
@@ -237,7 +242,7 @@ fn a_last_session_that_cannot_be_read_is_kept_as_a_file_and_told() {
     eframe::Storage::set_string(&mut stored, "last session", text.to_owned());
     let Some(harness) = next_day(small_study(), stored) else { return };
     let told: Vec<&str> =
-        harness.state().notices().texts().filter(|text| text.contains("Reading the last session failed")).collect();
+        harness.state().work.notices().texts().filter(|text| text.contains("Reading the last session failed")).collect();
     assert!(told.len() == 1 && harness.query_by_label("Restore").is_none(), "{told:?}");
     let path = told[0].split("stored as ").nth(1).unwrap();
     assert_eq!(std::fs::read_to_string(path).unwrap(), text);

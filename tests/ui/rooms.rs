@@ -27,20 +27,20 @@ fn the_window_shows_what_a_session_of_another_system_reconstructs() {
         let session = Session::with_setup(SessionOptions::default(), toy::setup(), move || ctx.request_repaint());
         App::with_session(creation, options, session, None)
     });
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
     assert!(harness.query_all_by_label_contains("· events").next().is_some(), "the system is not named");
     let app = harness.state();
-    let Some(info) = &app.live().info else { panic!("the run has told nothing") };
+    let Some(info) = &app.work.live().info else { panic!("the run has told nothing") };
     let settings = &info.job.settings;
     let expected: Vec<f32> = toy::reference(settings.num_subsets, 3).iter().map(|&value| value as f32).collect();
     let largest = expected.iter().copied().fold(0.0, f32::max);
-    let shown = app.shown().volume().unwrap();
+    let shown = app.work.shown().volume().unwrap();
     assert_eq!(shown.grid, toy::grid());
     for (found, expected) in shown.as_slice().iter().zip(&expected) {
         assert!((found - expected).abs() <= 1e-5 * largest, "{found} {expected}");
     }
     // The study's regions, on the last iterate.
-    let branch = app.live().rois.newest().unwrap();
+    let branch = app.work.live().rois.newest().unwrap();
     let (_, last) = branch.points.last_key_value().unwrap();
     let mut num_covered = 0;
     for (roi, found) in branch.rois.iter().zip(&last.sums) {

@@ -38,13 +38,13 @@ fn a_saved_series_is_sent_to_a_typed_node() {
     for (label, text) in [("AE title", "ARCHIVE"), ("Host", "127.0.0.1"), ("Port", &port.to_string())] {
         fill(&mut harness, label, text);
     }
-    let num_notices = harness.state().notices().len();
+    let num_notices = harness.state().work.notices().len();
     click(&mut harness, "Send");
     wait_for_files(&mut harness);
     // The port is closed.
     assert!(harness.query_by_label_contains("no connection").is_some());
-    assert!(harness.state().notices().len() > num_notices);
-    assert_eq!(std::fs::read_dir(&series).unwrap().count(), harness.state().shown().volume().unwrap().grid.size[2]);
+    assert!(harness.state().work.notices().len() > num_notices);
+    assert_eq!(std::fs::read_dir(&series).unwrap().count(), harness.state().work.shown().volume().unwrap().grid.size[2]);
     // The node is remembered.
     click(&mut harness, "Send…");
     harness.event(Event::Text(series.to_str().unwrap().into()));

@@ -34,11 +34,11 @@ fn set_iterations(harness: &mut Harness<'_, App>, number: usize) {
 
 fn restart(harness: &mut Harness<'_, App>) {
     click(harness, "Restart");
-    let run = harness.state().live().run;
-    wait_for(harness, "the run", |app| app.live().run == run);
+    let run = harness.state().work.live().run;
+    wait_for(harness, "the run", |app| app.work.live().run == run);
     // Images wait for the next picture to be drawn, of which a window draws one a frame.
     harness.render().unwrap();
-    while !harness.state().is_run_over() {
+    while !harness.state().work.is_run_over() {
         std::thread::sleep(FRAME);
         harness.step();
         harness.render().unwrap();
@@ -64,15 +64,15 @@ fn many_starts_and_iterations_leave_nothing_behind() {
         assert!(then < 1.05 * megabytes + 8.0, "{megabytes:.0} MB have become {then:.0}");
         assert!(threads_then <= threads, "{threads} threads have become {threads_then}");
     }
-    assert_eq!(harness.state().kept_runs().count(), 3);
+    assert_eq!(harness.state().work.kept_runs().count(), 3);
     set_iterations(&mut harness, num_iterations);
     restart(&mut harness);
     let (end, _) = held();
     println!("{num_iterations} iterations: {end:.0} MB");
-    assert_eq!(harness.state().live().progress().0 % num_iterations, 0);
+    assert_eq!(harness.state().work.live().progress().0 % num_iterations, 0);
     if is_long {
         // Each step leaves its numbers: some hundred bytes, and its regions' sums.
-        let megabytes_of_steps = harness.state().live().steps.len() as f64 * 2e3 / f64::from(1 << 20);
+        let megabytes_of_steps = harness.state().work.live().steps.len() as f64 * 2e3 / f64::from(1 << 20);
         assert!(end < then + 256.0 + megabytes_of_steps + 16.0, "{then:.0} MB have become {end:.0}");
     }
 }

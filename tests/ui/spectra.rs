@@ -23,7 +23,7 @@ use super::{choose_built_in, click, renderer, wait_for, wait_for_files, wait_to_
 const SIZE: [f32; 2] = [1400.0, 950.0];
 
 fn is_completed(app: &App) -> bool {
-    app.live().state == RunState::Ended(EndReason::Completed)
+    app.work.live().state == RunState::Ended(EndReason::Completed)
 }
 
 fn has(harness: &Harness<'_, App>, label: &str) -> bool {
@@ -40,7 +40,7 @@ fn wait_for_lines(harness: &mut Harness<'_, App>, steps: usize) {
     let title = format!("Spectrum of iteration {steps} at");
     wait_to_see(harness, "the lines", |harness| {
         let is_old = harness.query_by_label_contains("Fitting").is_some();
-        harness.query_by_label_contains(&title).is_some() && !is_old && harness.state().line_images().is_some()
+        harness.query_by_label_contains(&title).is_some() && !is_old && harness.state().work.line_images().is_some()
     });
 }
 
@@ -72,15 +72,15 @@ fn file(folder: &std::path::Path, has_reference: bool) -> Source {
 fn the_built_in_study_starts_at_once_with_a_line_at_the_crosshair() {
     let Some(mut harness) = built_in() else { return };
     wait_for(&mut harness, "the end of the run", is_completed);
-    let settings = &harness.state().live().info.as_ref().unwrap().job.settings;
+    let settings = &harness.state().work.live().info.as_ref().unwrap().job.settings;
     assert_eq!((settings.algorithm, settings.parameters.count(&SPECTRAL_SAMPLES)), (AlgorithmChoice::TV, 64));
     assert_eq!(settings.grid.size, [32, 32, 1]);
     // The tab is in front by itself.
     wait_for_lines(&mut harness, 3);
     set(&mut harness, "Iterations", 60.0);
-    let first = harness.state().live().run;
+    let first = harness.state().work.live().run;
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the end of the second run", |app| app.live().run > first && is_completed(app));
+    wait_for(&mut harness, "the end of the second run", |app| app.work.live().run > first && is_completed(app));
     wait_for_lines(&mut harness, 60);
     let counts = harness.get_by_label_contains("voxels fitted; masked (grey): ").accesskit_node().value().unwrap_or_default();
     assert!(counts.contains(" below the mask"), "{counts}");
@@ -95,9 +95,9 @@ fn the_built_in_study_starts_at_once_with_a_line_at_the_crosshair() {
         harness.run_steps(2);
     }
     assert!(
-        (harness.state().view().crosshair_mm[0] - 9.0 * 30.0 / 32.0).abs() < 0.01,
+        (harness.state().work.view().crosshair_mm[0] - 9.0 * 30.0 / 32.0).abs() < 0.01,
         "{:?}",
-        harness.state().view().crosshair_mm
+        harness.state().work.view().crosshair_mm
     );
     assert_ne!(text(&harness, "Plot: spectrum"), at_middle);
     harness.get_by_label_contains("Plot: spectrum with its line at");
@@ -112,19 +112,19 @@ fn the_built_in_study_starts_at_once_with_a_line_at_the_crosshair() {
     click(&mut harness, "Linewidth");
     let bar = text(&harness, "Colour bar from");
     assert!(bar.ends_with(" mT"), "{bar}");
-    assert_eq!(harness.state().second_image().unwrap().path, PathBuf::from("Linewidth"));
-    let map = harness.state().line_images().unwrap().width.clone();
+    assert_eq!(harness.state().work.second_image().unwrap().path, PathBuf::from("Linewidth"));
+    let map = harness.state().work.line_images().unwrap().width.clone();
     assert!(map.as_slice()[0].is_nan() && map.unit == Unit::Millitesla);
-    let fitted = harness.state().line_images().unwrap().fits.counts.fitted;
+    let fitted = harness.state().work.line_images().unwrap().fits.counts.fitted;
     // A higher mask has fewer voxels, and another map of the same name takes its place.
     set(&mut harness, "Mask, % of the largest peak-to-peak amplitude", 60.0);
-    wait_for(&mut harness, "the fits", |app| app.line_images().unwrap().fits.counts.fitted < fitted);
+    wait_for(&mut harness, "the fits", |app| app.work.line_images().unwrap().fits.counts.fitted < fitted);
     set(&mut harness, "Mask, % of the largest peak-to-peak amplitude", 15.0);
-    wait_for(&mut harness, "the fits", |app| app.line_images().unwrap().fits.counts.fitted == fitted);
+    wait_for(&mut harness, "the fits", |app| app.work.line_images().unwrap().fits.counts.fitted == fitted);
     // A calibration adds the oxygen pressure.
     click(&mut harness, "Calibration: none");
     harness.get_by_label_contains("EPR-IT").click();
-    wait_for(&mut harness, "the pressure", |app| app.line_images().unwrap().po2.is_some());
+    wait_for(&mut harness, "the pressure", |app| app.work.line_images().unwrap().po2.is_some());
     assert!(text(&harness, "pO2 at the crosshair").ends_with(" torr"));
     harness.get_by_role_and_label(Role::Button, "pO2").click();
     harness.run_steps(3);
@@ -139,7 +139,7 @@ fn the_built_in_study_starts_at_once_with_a_line_at_the_crosshair() {
     harness.get_by_label("Peak to peak").scroll_to_me();
     harness.run_steps(6);
     click(&mut harness, "Peak to peak");
-    assert!(!has(&harness, "Colour bar from 0 to 60.00 torr") && harness.state().second_image().is_none());
+    assert!(!has(&harness, "Colour bar from 0 to 60.00 torr") && harness.state().work.second_image().is_none());
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn spectra_follow_the_run_and_end_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Light, false, file(folder.path(), true));
-    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    wait_for(&mut harness, "the sweep", |app| app.work.acquisition().is_some());
     // The form begins with spectra; the tab appears with a run.
     assert!(!has(&harness, "Spectrum"));
     harness.get_by_label("Algorithm: Total variation");
@@ -155,12 +155,12 @@ fn spectra_follow_the_run_and_end_with_it() {
     set(&mut harness, "Iterations", 10_000.0);
     set(&mut harness, "Tolerance", 0.0);
     click(&mut harness, "Start");
-    wait_for(&mut harness, "lines", |app| app.line_images().is_some());
-    let first = harness.state().line_images().unwrap().fits.clone();
+    wait_for(&mut harness, "lines", |app| app.work.line_images().is_some());
+    let first = harness.state().work.line_images().unwrap().fits.clone();
     wait_for(&mut harness, "newer lines", |app| {
-        app.line_images().is_some_and(|images| !std::sync::Arc::ptr_eq(&images.fits, &first))
+        app.work.line_images().is_some_and(|images| !std::sync::Arc::ptr_eq(&images.fits, &first))
     });
-    assert!(harness.state().live().state == RunState::Running);
+    assert!(harness.state().work.live().state == RunState::Running);
     click(&mut harness, "Linewidth");
     assert!(text(&harness, "Colour bar from").ends_with(" mT"));
     // An earlier image is shown without the map of the newest one.
@@ -171,20 +171,20 @@ fn spectra_follow_the_run_and_end_with_it() {
 
     // Another run while this one computes: its map begins with its own spectra, and the tab stays.
     click(&mut harness, "Stop and keep image");
-    wait_for(&mut harness, "the stop", App::is_run_over);
-    let steps = harness.state().live().progress().0;
+    wait_for(&mut harness, "the stop", |app| app.work.is_run_over());
+    let steps = harness.state().work.live().progress().0;
     wait_for_lines(&mut harness, steps);
     set(&mut harness, "Iterations", 20.0);
-    let stopped = harness.state().live().run;
+    let stopped = harness.state().work.live().run;
     click(&mut harness, "Restart");
-    assert_ne!(harness.state().live().run, stopped);
+    assert_ne!(harness.state().work.live().run, stopped);
     wait_for(&mut harness, "the end of the second run", is_completed);
     wait_for_lines(&mut harness, 20);
     let saved = folder.path().join("map.nii.gz");
     save_image_as(&mut harness, &saved);
     wait_for_files(&mut harness);
     let (map, _) = read_volume(&saved).unwrap();
-    let shown = harness.state().line_images().unwrap().width.clone();
+    let shown = harness.state().work.line_images().unwrap().width.clone();
     let same = |a: &f32, b: &f32| a == b || a.is_nan() && b.is_nan();
     assert!(map.unit == Unit::Millitesla && map.as_slice().iter().zip(shown.as_slice()).all(|(a, b)| same(a, b)));
     let record = std::fs::read_to_string(folder.path().join("map.nii.gz.json")).unwrap();
@@ -195,19 +195,23 @@ fn spectra_follow_the_run_and_end_with_it() {
     // One image by the reference spectrum: neither tab nor map.
     set(&mut harness, "Spectral samples", 0.0);
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the end of the third run", |app| is_completed(app) && app.live().run == stopped + 2);
-    assert!(!has(&harness, "Spectrum") && harness.state().line_images().is_none());
+    wait_for(&mut harness, "the end of the third run", |app| is_completed(app) && app.work.live().run == stopped + 2);
+    assert!(!has(&harness, "Spectrum") && harness.state().work.line_images().is_none());
     assert!(!text(&harness, "Colour bar from").ends_with(" mT"));
 
     // Another study while a run with spectra computes.
     set(&mut harness, "Spectral samples", 16.0);
     set(&mut harness, "Iterations", 10_000.0);
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "lines", |app| app.line_images().is_some());
+    wait_for(&mut harness, "lines", |app| app.work.line_images().is_some());
     choose_built_in(&mut harness, BUILT_IN[BUILT_IN.len() - 1].title);
-    wait_for(&mut harness, "another study", |app| app.counts().is_some());
+    wait_for(&mut harness, "another study", |app| app.work.counts().is_some());
     harness.run_steps(5);
-    assert!(harness.state().line_images().is_none() && !has(&harness, "Spectrum") && harness.state().second_image().is_none());
+    assert!(
+        harness.state().work.line_images().is_none()
+            && !has(&harness, "Spectrum")
+            && harness.state().work.second_image().is_none()
+    );
 }
 
 /// Value and deviation of the only widget whose name begins so: "Width of ROI 1: 0.31 ± 0.02 mT".
@@ -220,7 +224,7 @@ fn lines_of_a_region_are_those_of_its_voxels() {
     let folder = tempfile::tempdir().unwrap();
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Dark, false, file(folder.path(), false));
-    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    wait_for(&mut harness, "the sweep", |app| app.work.acquisition().is_some());
     set(&mut harness, "Spectral samples", 32.0);
     ["x", "y"].iter().for_each(|axis| set(&mut harness, &format!("Voxels {axis}"), 16.0));
     set(&mut harness, "Iterations", 30.0);
@@ -239,11 +243,11 @@ fn lines_of_a_region_are_those_of_its_voxels() {
     }
     harness.key_press(Key::A);
     harness.run_steps(4);
-    let roi = harness.state().document().rois[0].clone();
+    let roi = harness.state().work.document().rois[0].clone();
     let width = format!("Width of {}: ", roi.name);
     wait_to_see(&mut harness, "its lines", |harness| harness.query_by_label_contains(&width).is_some());
     let (counts, map, map_sd) = {
-        let images = harness.state().line_images().unwrap();
+        let images = harness.state().work.line_images().unwrap();
         (images.fits.counts, images.width.clone(), images.width_sd.clone())
     };
     let voxels: Vec<(f64, f64, f64)> = roi
@@ -328,7 +332,7 @@ fn gradients_of_one_size_have_no_spectral_samples() {
     write_sweep(&path, &study).unwrap();
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Dark, false, source);
-    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    wait_for(&mut harness, "the sweep", |app| app.work.acquisition().is_some());
     click(&mut harness, "Algorithm: FBP, one stage");
     click(&mut harness, "Total variation");
     harness.get_by_role_and_label(Role::CheckBox, "Set Strength λ");

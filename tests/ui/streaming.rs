@@ -142,7 +142,7 @@ fn window() -> (Harness<'static, App>, Stream) {
         });
         App::with_session(creation, options, session, None)
     });
-    wait_for(&mut harness, "the request of a run", |app| app.live().run == 1);
+    wait_for(&mut harness, "the request of a run", |app| app.work.live().run == 1);
     (harness, stream)
 }
 
@@ -168,7 +168,7 @@ fn load_regions(harness: &mut Harness<'_, App>, grid: &Grid) -> Vec<Roi> {
     click(harness, "Load…");
     type_text(harness, &path.to_string_lossy());
     click(harness, "OK");
-    wait_for(harness, "the regions", |app| app.document().rois.len() == 67);
+    wait_for(harness, "the regions", |app| app.work.document().rois.len() == 67);
     rois
 }
 
@@ -234,14 +234,14 @@ fn two_runs(size: [usize; 3], num_steps: usize) -> (Harness<'static, App>, Strea
     stream.step(NUM_SUBSETS, images[0].1.clone());
     stream.publish(NUM_SUBSETS, &images[0].0);
     stream.event(1, EventKind::Ended(EndReason::Completed));
-    wait_for(&mut harness, "the first image", |app| app.is_run_over() && app.shown().volume().is_some());
+    wait_for(&mut harness, "the first image", |app| app.work.is_run_over() && app.work.shown().volume().is_some());
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the second run", |app| app.live().run == 2);
+    wait_for(&mut harness, "the second run", |app| app.work.live().run == 2);
     stream.set_up(&grid);
     (1..=num_steps).for_each(|step| stream.step(step, images[1].1.clone()));
     stream.publish(num_steps, &images[1].0);
-    let is_shown = |app: &App| app.shown().id().is_some_and(|id| (id.run, id.subiteration) == (2, num_steps));
-    wait_for(&mut harness, "the record", |app| app.live().progress().0 == num_steps && is_shown(app));
+    let is_shown = |app: &App| app.work.shown().id().is_some_and(|id| (id.run, id.subiteration) == (2, num_steps));
+    wait_for(&mut harness, "the record", |app| app.work.live().progress().0 == num_steps && is_shown(app));
     (harness, stream, images)
 }
 
@@ -296,15 +296,15 @@ fn a_large_image_is_displayed_once_it_is_on_the_adapter() {
     stream.step(next, images[2].1.clone());
     stream.publish(next, &images[2].0);
     let mut num_waiting = 0;
-    while harness.state().shown().id().is_some_and(|id| id.subiteration == NUM_SUBSETS) {
-        assert!(Arc::ptr_eq(harness.state().shown().image().unwrap(), &images[1].0));
-        num_waiting += usize::from(harness.state().live().progress().0 == next);
+    while harness.state().work.shown().id().is_some_and(|id| id.subiteration == NUM_SUBSETS) {
+        assert!(Arc::ptr_eq(harness.state().work.shown().image().unwrap(), &images[1].0));
+        num_waiting += usize::from(harness.state().work.live().progress().0 == next);
         harness.step();
         harness.render().unwrap();
         assert!(num_waiting < 100, "the image does not come");
     }
     assert!(num_waiting >= 2, "{num_waiting}");
-    assert!(Arc::ptr_eq(harness.state().shown().image().unwrap(), &images[2].0));
+    assert!(Arc::ptr_eq(harness.state().work.shown().image().unwrap(), &images[2].0));
     // The table has the numbers of this image.
     let first = &images[2].1[0];
     let largest = f64::from(first.max);
@@ -319,10 +319,10 @@ fn a_long_record_has_the_provenance_of_each_image_that_can_be_displayed() {
     }
     let num_steps = 40_000;
     let (harness, ..) = two_runs([16, 16, 8], num_steps);
-    let secs = |step: usize| harness.state().live().provenance(step, None).unwrap().times.elapsed_secs;
+    let secs = |step: usize| harness.state().work.live().provenance(step, None).unwrap().times.elapsed_secs;
     for step in [NUM_SUBSETS, 10_000, num_steps - 16_000 + 3, num_steps - 1, num_steps] {
         assert!((secs(step) - 0.01 * step as f64).abs() < 1e-9, "{step}: {}", secs(step));
     }
-    let made = harness.state().live().provenance(10_000, None).unwrap();
+    let made = harness.state().work.live().provenance(10_000, None).unwrap();
     assert_eq!(made.algorithm.unwrap().ascent.unwrap().switched, Vec::new());
 }

@@ -34,12 +34,12 @@ fn file(path: &Path, is_followed: bool) -> Source {
 
 fn opened(start: Source, autostart: bool) -> Option<Harness<'static, App>> {
     let mut harness = window_on(renderer()?, SIZE, Theme::Dark, autostart, start);
-    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    wait_for(&mut harness, "the sweep", |app| app.work.acquisition().is_some());
     Some(harness)
 }
 
 fn is_completed(app: &App) -> bool {
-    app.live().state == RunState::Ended(EndReason::Completed)
+    app.work.live().state == RunState::Ended(EndReason::Completed)
 }
 
 #[test]
@@ -48,10 +48,10 @@ fn a_sweep_is_reconstructed_and_measured_over_its_projections() {
     let Some(mut harness) = opened(Source::BuiltIn(built_in), true) else { return };
     wait_for(&mut harness, "the end of the run", is_completed);
     let app = harness.state();
-    assert_eq!(app.live().progress(), (208, 208));
+    assert_eq!(app.work.live().progress(), (208, 208));
     // Filtered backprojection rings below zero: the colours have a middle, and it is at 0.
-    assert_eq!(app.colouring().palette, Palette::Signed);
-    assert_eq!(app.colouring().window[0], -app.colouring().window[1]);
+    assert_eq!(app.work.colouring().palette, Palette::Signed);
+    assert_eq!(app.work.colouring().window[0], -app.work.colouring().window[1]);
     harness.get_by_label("208 projections");
     harness.get_by_label("Picture: 208 projections");
     harness.get_by_label("Plot: projection 208");
@@ -64,15 +64,15 @@ fn a_sweep_is_reconstructed_and_measured_over_its_projections() {
     }
     harness.key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Num2);
     harness.run_steps(3);
-    assert!(harness.state().notices().texts().any(|text| text.contains("by one thread")));
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("by one thread")));
     // A region drawn afterwards is measured on every block that is kept.
     click(&mut harness, "Circle");
     drag(&mut harness, "Transaxial slice", [0.5, 0.5], [0.56, 0.5]);
-    let drawn = harness.state().document().rois.len() - 1;
+    let drawn = harness.state().work.document().rois.len() - 1;
     wait_for(&mut harness, "its curve", |app| num_measured(app, drawn) == 13);
     // Back in time, and on.
     harness.key_press(egui::Key::ArrowLeft);
-    wait_for(&mut harness, "the block before", |app| app.shown().id().is_some_and(|id| id.subiteration == 192));
+    wait_for(&mut harness, "the block before", |app| app.work.shown().id().is_some_and(|id| id.subiteration == 192));
     click(&mut harness, "Time");
     harness.get_by_label("Plot: time of each stage");
     // Another projection is looked at by a drag in the picture.
@@ -87,7 +87,7 @@ fn a_sweep_is_reconstructed_and_measured_over_its_projections() {
 fn colour_near_zero(harness: &mut Harness<'static, App>) -> ([u8; 3], f32) {
     let rect = harness.get_by_label("Transaxial slice").rect();
     let picture = harness.render().unwrap();
-    let (volume, view) = (harness.state().shown().volume().unwrap(), harness.state().view());
+    let (volume, view) = (harness.state().work.shown().volume().unwrap(), harness.state().work.view());
     let [nx, ny, nz] = volume.grid.size;
     let at = |voxel: [usize; 3]| volume.grid.mm_from_voxel(voxel.map(|i| i as f64));
     let z = (0..nz).min_by(|&a, &b| {
@@ -103,7 +103,7 @@ fn colour_near_zero(harness: &mut Harness<'static, App>) -> ([u8; 3], f32) {
     let offset = [0, 1].map(|a| ((at(voxel)[a] - view.focus_mm[a]) * scale * view.zoom) as f32);
     let place = rect.center() + egui::vec2(offset[0], offset[1]);
     let [r, g, b, _] = picture.get_pixel(place.x as u32, place.y as u32).0;
-    ([r, g, b], value(voxel).abs() / harness.state().colouring().window[1])
+    ([r, g, b], value(voxel).abs() / harness.state().work.colouring().window[1])
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn signed_colours_are_white_at_zero_whatever_the_window() {
     for name in ["auto", "Full"] {
         if name == "Full" {
             click(&mut harness, name);
-            let (colouring, range) = (harness.state().colouring(), harness.state().shown().range);
+            let (colouring, range) = (harness.state().work.colouring(), harness.state().work.shown().range);
             assert!(
                 !colouring.auto_window && colouring.window == [-range[1], range[1]] && range[0] > -range[1],
                 "{:?} {range:?}",
@@ -144,7 +144,7 @@ fn the_bar_above_the_slices_ends_at_the_edge_of_the_window() {
         let Some(renderer) = renderer() else { return };
         let mut harness = window_on(renderer, [width, 900.0], Theme::Dark, true, file(&path, false));
         wait_for(&mut harness, "the end of the run", is_completed);
-        assert_eq!(harness.state().colouring().palette, Palette::Signed);
+        assert_eq!(harness.state().work.colouring().palette, Palette::Signed);
         for label in ["Full", "Views", "Colour bar from"] {
             let right = harness.get_by_label_contains(label).rect().right();
             assert!(right <= width, "{label} ends at {right} of {width}");
@@ -168,7 +168,7 @@ fn a_slice_has_one_view_with_the_names_of_its_axes_and_the_filters_curve() {
     // One large view, of the one slice that there is.
     let view = harness.get_by_label("Slice z, y").rect();
     assert!(view.width() > 0.6 * SIZE[0] && view.height() > 0.35 * SIZE[1], "{view:?}");
-    assert_eq!(harness.state().shown().volume().unwrap().grid.size, [48, 48, 1]);
+    assert_eq!(harness.state().work.shown().volume().unwrap().grid.size, [48, 48, 1]);
     harness.get_by_label("Voxels z, y");
     assert!(harness.query_by_label("Voxels x").is_none());
     harness.get_by_label("Plot: Filter three-point, no cut-off");
@@ -182,8 +182,8 @@ fn a_slice_has_one_view_with_the_names_of_its_axes_and_the_filters_curve() {
     assert!(harness.query_by_label_contains("next run:").is_none());
     click(&mut harness, "Circle");
     drag(&mut harness, "Slice z, y", [0.5, 0.5], [0.55, 0.5]);
-    let drawn = harness.state().document().rois.len() - 1;
-    assert_eq!(harness.state().document().rois[drawn].centre_mm[2], 0.0);
+    let drawn = harness.state().work.document().rois.len() - 1;
+    assert_eq!(harness.state().work.document().rois[drawn].centre_mm[2], 0.0);
     wait_for(&mut harness, "its curve", |app| num_measured(app, drawn) == 3);
     harness.check_accessibility();
 }
@@ -197,18 +197,18 @@ fn an_acquisition_is_played_again_at_any_pace() {
     wait_for(&mut harness, "the end of the run", is_completed);
     click(&mut harness, "Replay");
     wait_for(&mut harness, "the first projections", |app| {
-        !is_completed(app) && app.live().last.as_ref().is_some_and(|last| last.subiteration > 2)
+        !is_completed(app) && app.work.live().last.as_ref().is_some_and(|last| last.subiteration > 2)
     });
-    let growing = harness.state().acquisition().unwrap();
+    let growing = harness.state().work.acquisition().unwrap();
     assert!(!growing.is_over() && growing.num_expected() == Some(66));
     assert!(harness.query_all_by_label_contains(" of 66").count() > 0);
     // It is broken off: what came is kept, and the next start takes the whole sweep again.
     click(&mut harness, "End replay");
     wait_for(&mut harness, "its end", is_completed);
-    assert!(harness.state().live().progress().0 < 66);
+    assert!(harness.state().work.live().progress().0 < 66);
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the whole sweep", |app| is_completed(app) && app.live().progress() == (66, 66));
-    assert!(harness.state().acquisition().unwrap().is_over());
+    wait_for(&mut harness, "the whole sweep", |app| is_completed(app) && app.work.live().progress() == (66, 66));
+    assert!(harness.state().work.acquisition().unwrap().is_over());
 }
 
 #[test]
@@ -219,13 +219,13 @@ fn a_file_is_followed_and_left_alone_again() {
     let bytes = std::fs::read(&data).unwrap();
     std::fs::write(&data, &bytes[..bytes.len() / 2]).unwrap();
     let Some(mut harness) = opened(file(&path, true), true) else { return };
-    let done = |app: &App| app.live().progress().0;
+    let done = |app: &App| app.work.live().progress().0;
     wait_for(&mut harness, "what is there", |app| done(app) == 33);
     harness.get_by_label("33 of 66");
     harness.get_by_label("following the file");
     // The file gets shorter: a notice, and everything stays.
     std::fs::write(&data, &bytes[..100]).unwrap();
-    wait_for(&mut harness, "the notice", |app| app.notices().texts().any(|text| text.contains("shorter")));
+    wait_for(&mut harness, "the notice", |app| app.work.notices().texts().any(|text| text.contains("shorter")));
     assert_eq!(done(harness.state()), 33);
     std::fs::write(&data, &bytes[..bytes.len() / 66 * 50]).unwrap();
     wait_for(&mut harness, "more of it", |app| done(app) == 50);
@@ -242,12 +242,12 @@ fn spectra_without_their_reference_say_what_is_missing_and_take_one() {
     let kind = SweepKind::ContinuousWave { step_mt: 0.01, gradient_mt_per_mm: 0.01, reference: None };
     write_sweep(&path, &sweep().map(|sweep| Sweep { kind, ..sweep })).unwrap();
     let Some(mut harness) = opened(Source::file(path), false) else { return };
-    assert!(harness.state().notices().texts().any(|text| text.contains("No reference spectrum")));
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("No reference spectrum")));
     harness.get_by_label_contains("missing");
     harness.get_by_label("Reference spectrum…");
     click(&mut harness, "Start");
-    wait_for(&mut harness, "the refusal", |app| app.live().state == RunState::Failed);
-    assert!(harness.state().notices().texts().any(|text| text.contains("open that reference spectrum too")));
+    wait_for(&mut harness, "the refusal", |app| app.work.live().state == RunState::Failed);
+    assert!(harness.state().work.notices().texts().any(|text| text.contains("open that reference spectrum too")));
 }
 
 #[test]
@@ -287,8 +287,8 @@ fn a_real_scan_opens_by_itself_and_without_its_reference_takes_another() {
     }
     click(&mut harness, "Start");
     wait_for(&mut harness, "the end of the run", is_completed);
-    assert_eq!(harness.state().live().progress(), (961, 961));
-    assert_eq!(harness.state().colouring().palette, Palette::Signed);
+    assert_eq!(harness.state().work.live().progress(), (961, 961));
+    assert_eq!(harness.state().work.colouring().palette, Palette::Signed);
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn complex_spectra_are_read_again_with_another_phase() {
     let says = |harness: &Harness<'static, App>, text: &str| harness.query_all_by_label_contains(text).count() > 0;
     assert!(says(&harness, "turned by 95.00°, as asked for; 75.00 % of the energy"));
     assert!(harness.get_by_label("Turn").accesskit_node().is_disabled());
-    let phase = |app: &App| app.acquisition().and_then(|acquisition| acquisition.look(|sweep| sweep.facts.phase));
+    let phase = |app: &App| app.work.acquisition().and_then(|acquisition| acquisition.look(|sweep| sweep.facts.phase));
     click(&mut harness, "Automatic");
     wait_for(&mut harness, "its own phase", |app| phase(app).is_some_and(|phase| phase.is_automatic));
     assert!(says(&harness, "turned by 35.00°, found from the data"));
@@ -316,13 +316,13 @@ fn counts_after_a_sweep_have_their_own_colours_and_settings() {
     write_sweep(&path, &sweep()).unwrap();
     let Some(mut harness) = opened(Source::file(path), true) else { return };
     wait_for(&mut harness, "the end of the run", is_completed);
-    assert_eq!(harness.state().colouring().palette, Palette::Signed);
+    assert_eq!(harness.state().work.colouring().palette, Palette::Signed);
     harness.get_by_label("Filter: three-point");
     let Source::BuiltIn(small) = small_study() else { unreachable!() };
     choose_built_in(&mut harness, small.title);
-    wait_for(&mut harness, "its run", |app| app.counts().is_some() && app.shown().volume().is_some());
-    assert_eq!(harness.state().colouring().palette, Palette::InvertedGrey);
+    wait_for(&mut harness, "its run", |app| app.work.counts().is_some() && app.work.shown().volume().is_some());
+    assert_eq!(harness.state().work.colouring().palette, Palette::InvertedGrey);
     assert!(harness.query_by_label("Filter: three-point").is_none() && harness.query_by_label("Race").is_some());
-    let study = Arc::new(harness.state().study().unwrap().title.clone());
+    let study = Arc::new(harness.state().work.study().unwrap().title.clone());
     assert!(study.contains("ylinder"), "{study}");
 }

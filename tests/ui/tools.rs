@@ -30,7 +30,7 @@ fn every_table_opens_at_three_sizes_in_both_themes() {
             // (A run finds out that there is a spectrum in each voxel.)
             let starts = matches!(&study, Source::BuiltIn(BuiltIn { measured: Measured::Spectra { .. }, .. }));
             let mut harness = window_on(renderer, size, theme, starts, study.clone());
-            wait_for(&mut harness, "the study", |app: &App| app.study().is_some() && (!starts || app.is_run_over()));
+            wait_for(&mut harness, "the study", |app: &App| app.work.study().is_some() && (!starts || app.work.is_run_over()));
             let screen = Rect::from_min_size(egui::Pos2::ZERO, Vec2::from(size));
             for title in harness.state().table_titles() {
                 harness.key_press_modifiers(Modifiers::COMMAND, Key::K);

@@ -28,7 +28,7 @@ fn spheres() -> Source {
 
 fn opened(start: Source) -> Option<Harness<'static, App>> {
     let mut harness = window_on(renderer()?, SIZE, Theme::Light, false, start);
-    wait_for(&mut harness, "the study", |app| app.counts().is_some() || app.acquisition().is_some());
+    wait_for(&mut harness, "the study", |app| app.work.counts().is_some() || app.work.acquisition().is_some());
     Some(harness)
 }
 
@@ -41,9 +41,9 @@ fn reconstructed(start: Source) -> Option<Harness<'static, App>> {
 
 fn reconstruct(harness: &mut Harness<'_, App>) {
     click(harness, if has(harness, "Start") { "Start" } else { "Restart" });
-    let next = harness.state().live().run;
-    wait_for(harness, "a run", |app| app.live().run == next && next > 0);
-    wait_for(harness, "the end of the run", |app| app.live().state == RunState::Ended(EndReason::Completed));
+    let next = harness.state().work.live().run;
+    wait_for(harness, "a run", |app| app.work.live().run == next && next > 0);
+    wait_for(harness, "the end of the run", |app| app.work.live().state == RunState::Ended(EndReason::Completed));
 }
 
 fn small_title() -> &'static str {
@@ -53,8 +53,8 @@ fn small_title() -> &'static str {
 
 /// The mean of the first region as the table writes it.
 fn first_mean(app: &App) -> String {
-    let volume = app.shown().volume().unwrap();
-    let sums = app.document().rois[0].mask(&volume.grid).sums(volume.as_slice());
+    let volume = app.work.shown().volume().unwrap();
+    let sums = app.work.document().rois[0].mask(&volume.grid).sums(volume.as_slice());
     let mean = sums.sum / sums.weight;
     format!("{mean:.*}", (3 - mean.abs().log10().floor() as i32).max(0) as usize)
 }
@@ -79,16 +79,16 @@ fn coloured_pixels(harness: &mut Harness<'_, App>, plot: &str) -> usize {
 /// The window shows a study of which nothing was reconstructed yet, and nothing of another one.
 fn assert_nothing_is_shown(harness: &Harness<'_, App>, earlier_means: &[String]) {
     let app = harness.state();
-    assert!(app.shown().volume().is_none() && app.shown().id().is_none());
-    assert_eq!(app.curves(), &Curves::default());
-    assert_eq!((app.live().run, app.live().state), (0, RunState::Idle));
+    assert!(app.work.shown().volume().is_none() && app.work.shown().id().is_none());
+    assert_eq!(app.work.curves(), &Curves::default());
+    assert_eq!((app.work.live().run, app.work.live().state), (0, RunState::Idle));
     for mean in earlier_means {
         assert!(!has(harness, mean), "the mean {mean} of the study before is in the table");
     }
-    for roi in &app.document().rois {
+    for roi in &app.work.document().rois {
         assert!(has(harness, &roi.name), "{}", roi.name);
     }
-    assert!(app.document().rois.is_empty() || has(harness, "–"), "what is not known yet is a dash");
+    assert!(app.work.document().rois.is_empty() || has(harness, "–"), "what is not known yet is a dash");
     assert!(has(harness, "Press Start to reconstruct."));
     assert!(!has(harness, "Iterate"), "there is no past to go back to");
     assert!(harness.query_by_label_contains("Plot: profile, ").is_some());
@@ -100,11 +100,11 @@ fn numbers_and_curves_of_a_study_end_with_it() {
     let Some(mut harness) = reconstructed(spheres()) else { return };
     let before = first_mean(harness.state());
     assert!(has(&harness, &before) && !is_disabled(&harness, "Export CSV…"));
-    assert!(!harness.state().curves().recovery.is_empty());
+    assert!(!harness.state().work.curves().recovery.is_empty());
     assert!(coloured_pixels(&mut harness, "Plot: contrast recovery") > 20);
     // While the next is simulated the first stays whole.
     choose_built_in(&mut harness, small_title());
-    wait_for(&mut harness, "the other study", |app| app.document().rois.len() != 14 && app.shown().volume().is_none());
+    wait_for(&mut harness, "the other study", |app| app.work.document().rois.len() != 14 && app.work.shown().volume().is_none());
     assert_nothing_is_shown(&harness, std::slice::from_ref(&before));
     assert_eq!(coloured_pixels(&mut harness, "Plot: contrast recovery"), 0);
     for tab in ["Time", "Race", "Regions"] {
@@ -115,8 +115,8 @@ fn numbers_and_curves_of_a_study_end_with_it() {
     reconstruct(&mut harness);
     let own = first_mean(harness.state());
     assert!(has(&harness, &own) && !is_disabled(&harness, "Export CSV…"));
-    let names: Vec<_> = harness.state().document().rois.iter().map(|roi| roi.name.clone()).collect();
-    let curves = harness.state().curves();
+    let names: Vec<_> = harness.state().work.document().rois.iter().map(|roi| roi.name.clone()).collect();
+    let curves = harness.state().work.curves();
     assert!(curves.nsr.iter().chain(&curves.recovery).all(|series| names.contains(&series.name)), "{names:?}");
 }
 
@@ -139,14 +139,14 @@ fn events_of_a_run_whose_study_has_gone_are_ignored() {
     };
     let builder: HarnessBuilder<App> = Harness::builder().with_size(SIZE).renderer(renderer);
     let mut harness = builder.build_eframe(|creation| App::new(creation, options));
-    wait_for(&mut harness, "the study", |app| app.counts().is_some());
+    wait_for(&mut harness, "the study", |app| app.work.counts().is_some());
     harness.get_by_role_and_label(egui::accesskit::Role::SpinButton, "Iterations").set_value_accesskit(9000.0);
     harness.run_steps(3);
     click(&mut harness, "Start");
-    wait_for(&mut harness, "some iterations", |app| app.live().last.as_ref().is_some_and(|last| last.iteration > 4));
+    wait_for(&mut harness, "some iterations", |app| app.work.live().last.as_ref().is_some_and(|last| last.iteration > 4));
     assert!(has(&harness, "Iterate"));
     choose_built_in(&mut harness, small_title());
-    wait_for(&mut harness, "the other study", |app| app.live().run == 0);
+    wait_for(&mut harness, "the other study", |app| app.work.live().run == 0);
     // Cancelled, the run publishes its last image and says that it has ended.
     let has_ended = || std::fs::read_to_string(&log).unwrap().contains("run_ended");
     wait_for(&mut harness, "the end of the cancelled run", |_| has_ended());
@@ -159,7 +159,7 @@ fn counts_and_sweeps_follow_each_other_with_nothing_left_behind() {
     let of_counts = first_mean(harness.state());
     let sweep = BUILT_IN.iter().find(|study| matches!(study.measured, Measured::Sweep { .. })).unwrap();
     choose_built_in(&mut harness, sweep.title);
-    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    wait_for(&mut harness, "the sweep", |app| app.work.acquisition().is_some());
     click(&mut harness, "Regions");
     assert_nothing_is_shown(&harness, std::slice::from_ref(&of_counts));
     click(&mut harness, "Means");
@@ -167,9 +167,9 @@ fn counts_and_sweeps_follow_each_other_with_nothing_left_behind() {
     click(&mut harness, "Profile");
     reconstruct(&mut harness);
     let of_sweep = first_mean(harness.state());
-    assert!(!harness.state().curves().mean.is_empty() && harness.state().curves().log_likelihood.is_empty());
+    assert!(!harness.state().work.curves().mean.is_empty() && harness.state().work.curves().log_likelihood.is_empty());
     choose_built_in(&mut harness, small_title());
-    wait_for(&mut harness, "the counts", |app| app.counts().is_some());
+    wait_for(&mut harness, "the counts", |app| app.work.counts().is_some());
     assert_nothing_is_shown(&harness, &[of_counts, of_sweep]);
     click(&mut harness, "Likelihood");
     assert!(!has(&harness, "Plot: means") && has(&harness, "Plot: log-likelihood"));
@@ -179,10 +179,10 @@ fn counts_and_sweeps_follow_each_other_with_nothing_left_behind() {
 fn a_study_that_does_not_come_leaves_the_open_one_whole() {
     let Some(mut harness) = reconstructed(spheres()) else { return };
     let mean = first_mean(harness.state());
-    let curves = harness.state().curves().clone();
+    let curves = harness.state().work.curves().clone();
     let assert_whole = |harness: &Harness<'_, App>| {
         assert!(has(harness, &mean) && has(harness, "Iterate") && has(harness, "iteration 3"));
-        assert_eq!(harness.state().curves(), &curves);
+        assert_eq!(harness.state().work.curves(), &curves);
         assert!(!is_disabled(harness, "Export CSV…") && !is_disabled(harness, "Save image…"));
     };
     let field = harness.get_by_role(egui::accesskit::Role::TextInput);
@@ -191,7 +191,7 @@ fn a_study_that_does_not_come_leaves_the_open_one_whole() {
     harness.run_steps(2);
     click(&mut harness, "Read");
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the notice", |app| app.notices().texts().any(|text| text.contains("/nowhere/scan.hs")));
+    wait_for(&mut harness, "the notice", |app| app.work.notices().texts().any(|text| text.contains("/nowhere/scan.hs")));
     assert_whole(&harness);
     // The first built-in study takes a while to simulate.
     choose_built_in(&mut harness, BUILT_IN[0].title);
@@ -219,34 +219,34 @@ fn a_scan_corrected_otherwise_keeps_its_regions_and_none_of_their_numbers() {
     assert!(has(&harness, &mean));
     click(&mut harness, "without multiplicative");
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "no factors", |app| app.counts().is_some_and(|counts| counts.multiplicative.is_none()));
-    assert_eq!(harness.state().document().rois.len(), 1);
+    wait_for(&mut harness, "no factors", |app| app.work.counts().is_some_and(|counts| counts.multiplicative.is_none()));
+    assert_eq!(harness.state().work.document().rois.len(), 1);
     assert_nothing_is_shown(&harness, &[mean]);
 }
 
 #[test]
 fn a_restart_keeps_the_run_before_with_its_curves_until_it_is_dismissed() {
     let Some(mut harness) = reconstructed(small_study()) else { return };
-    let first = (harness.state().live().run, harness.state().live().steps.clone());
+    let first = (harness.state().work.live().run, harness.state().work.live().steps.clone());
     reconstruct(&mut harness);
     let app = harness.state();
-    assert_eq!(app.live().run, first.0 + 1);
-    assert_eq!(app.live().steps.len(), first.1.len(), "it has the settings of the first");
-    let kept: Vec<_> = app.kept_runs().map(|live| (live.run, live.steps.clone())).collect();
+    assert_eq!(app.work.live().run, first.0 + 1);
+    assert_eq!(app.work.live().steps.len(), first.1.len(), "it has the settings of the first");
+    let kept: Vec<_> = app.work.kept_runs().map(|live| (live.run, live.steps.clone())).collect();
     assert_eq!(kept, std::slice::from_ref(&first));
-    assert_eq!(app.kept_runs().next().map(|live| live.state), Some(RunState::Ended(EndReason::Completed)));
+    assert_eq!(app.work.kept_runs().next().map(|live| live.state), Some(RunState::Ended(EndReason::Completed)));
     // Alike but for nothing: the same settings make the same image.
-    wait_for(&mut harness, "the comparison", |app| app.live().found.comparisons.len() == 3);
-    let found: Vec<_> = harness.state().live().found.comparisons.values().copied().collect();
+    wait_for(&mut harness, "the comparison", |app| app.work.live().found.comparisons.len() == 3);
+    let found: Vec<_> = harness.state().work.live().found.comparisons.values().copied().collect();
     assert!(found.iter().all(|found| found.relative_difference == 0.0), "{found:?}");
     click(&mut harness, "Compare");
     click(&mut harness, &format!("Dismiss run {}", first.0));
-    assert!(harness.state().kept_runs().next().is_none());
+    assert!(harness.state().work.kept_runs().next().is_none());
     // Of another study none is kept.
     reconstruct(&mut harness);
-    assert_eq!(harness.state().kept_runs().count(), 1);
+    assert_eq!(harness.state().work.kept_runs().count(), 1);
     choose_built_in(&mut harness, small_title());
-    wait_for(&mut harness, "the study", |app| app.kept_runs().next().is_none());
+    wait_for(&mut harness, "the study", |app| app.work.kept_runs().next().is_none());
 }
 
 #[test]
@@ -256,8 +256,8 @@ fn a_run_again_with_other_settings_is_compared_at_once() {
     harness.get_by_role_and_label(Role::Button, "Subsets").click();
     harness.run_steps(3);
     click(&mut harness, "1 (MLEM)");
-    wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
-    wait_for(&mut harness, "the comparison", |app| app.live().found.comparisons.len() == 3);
+    wait_for(&mut harness, "the second run", |app| app.work.live().run == 2 && app.work.is_run_over());
+    wait_for(&mut harness, "the comparison", |app| app.work.live().found.comparisons.len() == 3);
     // What differs is told beside each other, and nothing else.
     for words in ["run 2", "run 1", "Algorithm", "MLEM", "OSEM", "Subsets"] {
         assert!(harness.query_all_by_label(words).next().is_some(), "{words} is not in the table");
@@ -265,7 +265,7 @@ fn a_run_again_with_other_settings_is_compared_at_once() {
     assert!(!has(&harness, "Projector • "));
     harness.get_by_label("Plot: correlation");
     harness.get_by_label("Plot: relative difference");
-    let found = harness.state().live().found.comparisons.values().next_back().copied().unwrap();
+    let found = harness.state().work.live().found.comparisons.values().next_back().copied().unwrap();
     assert!(found.correlation < 1.0 && found.relative_difference > 0.0, "{found:?}");
     harness.check_accessibility();
 }

@@ -14,7 +14,7 @@ use super::penalised::set;
 use super::{click, renderer, wait_for, window_on};
 
 fn is_completed(app: &App) -> bool {
-    app.live().state == RunState::Ended(EndReason::Completed)
+    app.work.live().state == RunState::Ended(EndReason::Completed)
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn total_variation_iterates_and_its_strength_changes_meanwhile() {
     let Some(renderer) = renderer() else { return };
     let start = Source::Files(StudyFiles::Sweep(SweepFiles::of(&path)));
     let mut harness = window_on(renderer, [1400.0, 900.0], Theme::Dark, false, start);
-    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some());
+    wait_for(&mut harness, "the sweep", |app| app.work.acquisition().is_some());
     click(&mut harness, "Algorithm: FBP, one stage");
     click(&mut harness, "Total variation");
     click(&mut harness, "Set Strength λ");
@@ -37,11 +37,11 @@ fn total_variation_iterates_and_its_strength_changes_meanwhile() {
     click(&mut harness, "Start");
     wait_for(&mut harness, "the end", is_completed);
     let app = harness.state();
-    assert_eq!(app.live().progress(), (30, 30));
-    let title = app.live().title().unwrap();
+    assert_eq!(app.work.live().progress(), (30, 30));
+    let title = app.work.live().title().unwrap();
     assert!(title.contains("Total variation, strength λ 1") && !title.contains("positive"), "{title}");
     // The objective is that of the image before each tenth step and the first.
-    assert_eq!(app.curves().objective.iter().map(|point| point[0]).collect::<Vec<_>>(), [0.0, 9.0, 19.0, 29.0]);
+    assert_eq!(app.work.curves().objective.iter().map(|point| point[0]).collect::<Vec<_>>(), [0.0, 9.0, 19.0, 29.0]);
     assert!(harness.query_by_label_contains("Filter ").is_none(), "there is no filter");
     click(&mut harness, "Objective");
     harness.get_by_label("Plot: change of the objective");
@@ -50,8 +50,8 @@ fn total_variation_iterates_and_its_strength_changes_meanwhile() {
     assert!(harness.query_by_label("Strength λ •").is_none());
     harness.get_by_label("λ 3 from the next step on");
     click(&mut harness, "Step");
-    wait_for(&mut harness, "a step", |app| app.live().progress().0 == 31);
-    let live = harness.state().live();
+    wait_for(&mut harness, "a step", |app| app.work.live().progress().0 == 31);
+    let live = harness.state().work.live();
     assert!(matches!(&live.marks[..], [(30, Mark::Tuning(text))] if text == "λ 3"), "{:?}", live.marks);
     let record = live.provenance(31, None).unwrap().algorithm.unwrap();
     assert_eq!((record.parameters.number(&LAMBDA), record.parameters.number(&BETA)), (Some(3.0), Some(0.0)));
@@ -61,6 +61,6 @@ fn total_variation_iterates_and_its_strength_changes_meanwhile() {
     click(&mut harness, "FBP, one stage");
     assert!(harness.query_by_label("Iterations").is_none());
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the end of the second run", |app| is_completed(app) && app.live().progress() == (12, 12));
+    wait_for(&mut harness, "the end of the second run", |app| is_completed(app) && app.work.live().progress() == (12, 12));
     harness.check_accessibility();
 }

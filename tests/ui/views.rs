@@ -60,11 +60,11 @@ fn drag_from(harness: &mut Harness<'_, App>, from: Pos2, by: egui::Vec2) {
 }
 
 fn crosshair(harness: &Harness<'_, App>) -> [f64; 3] {
-    harness.state().view().crosshair_mm
+    harness.state().work.view().crosshair_mm
 }
 
 fn centre(harness: &Harness<'_, App>) -> [f64; 3] {
-    harness.state().document().rois.last().unwrap().centre_mm
+    harness.state().work.document().rois.last().unwrap().centre_mm
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn shows_something(volume: &Volume, point: [f64; 3]) -> bool {
 #[test]
 fn the_crosshair_of_another_study_is_where_it_shows_something() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
-    let shown = |harness: &Harness<'_, App>| shows_something(harness.state().shown().volume().unwrap(), crosshair(harness));
+    let shown = |harness: &Harness<'_, App>| shows_something(harness.state().work.shown().volume().unwrap(), crosshair(harness));
     assert!(shown(&harness));
     let corner = place(&harness, SLICE, [0.02, 0.02]);
     click_at(&mut harness, corner, Modifiers::NONE);
@@ -149,7 +149,7 @@ fn the_crosshair_of_another_study_is_where_it_shows_something() {
     // The same study again is no other one.
     let before = crosshair(&harness);
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
+    wait_for(&mut harness, "the second run", |app| app.work.live().run == 2 && app.work.is_run_over());
     assert_eq!(crosshair(&harness), before);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bottle.sweep");
@@ -161,7 +161,9 @@ fn the_crosshair_of_another_study_is_where_it_shows_something() {
     harness.run_steps(2);
     click(&mut harness, "Read");
     super::give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "the sweep", |app| app.acquisition().is_some() && app.live().run > 2 && app.is_run_over());
+    wait_for(&mut harness, "the sweep", |app| {
+        app.work.acquisition().is_some() && app.work.live().run > 2 && app.work.is_run_over()
+    });
     assert!(shown(&harness));
 }
 
@@ -170,7 +172,7 @@ fn the_window_is_dragged_by_the_bar_locked_and_let_go() {
     let Some(mut harness) = finished(SIZE, Theme::Light) else { return };
     // Until no toast is in front of the bar any more.
     harness.run_steps(60);
-    let windows = |harness: &Harness<'_, App>| harness.state().colouring().window;
+    let windows = |harness: &Harness<'_, App>| harness.state().work.colouring().window;
     let automatic = windows(&harness);
     let bar = |harness: &Harness<'_, App>, t: f32| {
         let rect = harness.get_by_label_contains("Colour bar from").rect();
@@ -194,7 +196,7 @@ fn the_window_is_dragged_by_the_bar_locked_and_let_go() {
     harness.get_by_label("Window follows: locked");
     let locked = windows(&harness);
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over());
+    wait_for(&mut harness, "the second run", |app| app.work.live().run == 2 && app.work.is_run_over());
     assert_eq!(windows(&harness), locked);
     // Shares of the values.
     let mut tops = Vec::new();
@@ -212,12 +214,12 @@ fn the_window_is_dragged_by_the_bar_locked_and_let_go() {
 #[test]
 fn ends_of_the_window_that_cannot_be_are_refused() {
     let Some(mut harness) = finished(SIZE, Theme::Dark) else { return };
-    let [low, high] = harness.state().colouring().window;
+    let [low, high] = harness.state().work.colouring().window;
     assert_eq!(low, 0.0);
     for (label, value) in [("Window bottom", -5.0), ("Window bottom", 10.0 * f64::from(high)), ("Window top", -1.0)] {
         harness.get_by_role_and_label(Role::SpinButton, label).set_value_accesskit(value);
         harness.run_steps(3);
-        let window = harness.state().colouring().window;
+        let window = harness.state().work.colouring().window;
         assert!(window[0] >= 0.0 && window[0] < window[1], "{label} {value}: {window:?}");
     }
 }
@@ -236,7 +238,7 @@ fn views_are_laid_out_in_the_smallest_window_without_covering_each_other() {
     let Some(renderer) = renderer() else { return };
     let size = [1024.0, 700.0];
     let mut harness = window(renderer, size, Theme::Dark, true);
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
     let slices = [SLICE, "Coronal slice", "Sagittal slice"];
     let layouts: [(&str, &[&str]); 3] = [
         ("Row of three", &slices),
@@ -270,13 +272,13 @@ fn the_view_that_can_be_turned_is_turned_by_a_drag_by_itself_and_back() {
     harness.render().unwrap();
     let at = place(&harness, "MIP", [0.5, 0.5]);
     drag_from(&mut harness, at, egui::vec2(-60.0, 20.0));
-    let turn = harness.state().view().turn;
+    let turn = harness.state().work.view().turn;
     assert!((turn.azimuth_deg - 30.0).abs() < 0.1 && (turn.elevation_deg - 10.0).abs() < 0.1, "{turn:?}");
     harness.render().unwrap();
     // A click goes to the largest value on the line of sight: no voxel of the image along it is brighter.
     click_at(&mut harness, at + egui::vec2(15.0, 4.0), Modifiers::NONE);
     let value = |harness: &Harness<'_, App>, point: [f64; 3]| {
-        let volume = harness.state().shown().volume().unwrap();
+        let volume = harness.state().work.shown().volume().unwrap();
         let [x, y, z] = volume.grid.voxel_from_mm(point).map(f64::round);
         volume.values.get([z as usize, y as usize, x as usize]).copied()
     };
@@ -294,14 +296,14 @@ fn the_view_that_can_be_turned_is_turned_by_a_drag_by_itself_and_back() {
     click(&mut harness, "Rotate continuously");
     close_views(&mut harness);
     harness.run_steps(8);
-    let spun = harness.state().view().turn;
+    let spun = harness.state().work.view().turn;
     assert!(spun.azimuth_deg > 35.0 && (spun.elevation_deg - 10.0).abs() < 0.1, "{spun:?}");
     open_views(&mut harness);
     click(&mut harness, "Oblique slice");
     click(&mut harness, "Reset rotation");
     close_views(&mut harness);
     harness.run_steps(8);
-    assert_eq!(harness.state().view().turn.azimuth_deg, 0.0, "it still turns");
+    assert_eq!(harness.state().work.view().turn.azimuth_deg, 0.0, "it still turns");
     // Straight, the oblique slice is the coronal one: a click sets x and z.
     let (x, z) = (crosshair(&harness)[0], crosshair(&harness)[2]);
     let y = crosshair(&harness)[1];
@@ -330,22 +332,22 @@ fn the_oblique_slice_is_turned_by_its_line_and_shows_where_it_cuts_the_regions()
     harness.run_steps(2);
     harness.get_by_label_contains("Drag: turn the oblique slice");
     drag_from(&mut harness, middle + handle, reach * egui::Vec2::angled(30f32.to_radians()) - handle);
-    let turn = harness.state().view().turn;
+    let turn = harness.state().work.view().turn;
     assert!((turn.azimuth_deg - 30.0).abs() < 0.1 && turn.elevation_deg.abs() < 1e-6, "{turn:?}");
     assert_eq!(crosshair(&harness), before, "the crosshair was dragged too");
     // Beside its handles the line is no handle.
     drag_from(&mut harness, middle + egui::vec2(0.0, reach), egui::vec2(0.0, -20.0));
-    assert!(crosshair(&harness) != before && harness.state().view().turn == turn);
+    assert!(crosshair(&harness) != before && harness.state().work.view().turn == turn);
     // In the sagittal slice it is tilted.
     let middle = place(&harness, "Sagittal slice", [0.5, 0.5]);
     click_at(&mut harness, middle, Modifiers::NONE);
     let reach = 0.38 * harness.get_by_label("Sagittal slice").rect().size().min_elem();
     let handle = egui::vec2(0.0, reach);
     drag_from(&mut harness, middle + handle, reach * egui::Vec2::angled(80f32.to_radians()) - handle);
-    let tilted = harness.state().view().turn;
+    let tilted = harness.state().work.view().turn;
     assert!(tilted.elevation_deg.abs() > 5.0 && tilted != turn, "{tilted:?}");
     // The outlines are there, and not while regions are hidden.
-    let roi = harness.state().document().rois[0].centre_mm;
+    let roi = harness.state().work.document().rois[0].centre_mm;
     let part = harness.get_by_label("Oblique slice").rect();
     let picture = |harness: &mut Harness<'_, App>| {
         harness.remove_cursor();
@@ -384,7 +386,7 @@ fn scale_of(harness: &mut Harness<'_, App>, slice: &str, axis: usize) -> f32 {
 fn slices_are_as_thick_as_is_asked_for() {
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Light, true, small_study());
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
     harness.remove_cursor();
     harness.run_steps(60);
     let thin = harness.render().unwrap();
@@ -393,7 +395,7 @@ fn slices_are_as_thick_as_is_asked_for() {
     harness.run_steps(3);
     click(&mut harness, "maximum");
     close_views(&mut harness);
-    assert_eq!(harness.state().view().thickness.mm, 40.0);
+    assert_eq!(harness.state().work.view().thickness.mm, 40.0);
     harness.remove_cursor();
     harness.run_steps(3);
     let thick = harness.render().unwrap();

@@ -16,8 +16,8 @@ const SIZE: [f32; 2] = [1000.0, 700.0];
 
 /// What the window writes of its first run, and the command line of its own on the file `scan` in the same folder.
 fn tables(harness: &Harness<'_, App>, folder: &Path, scan: &str, more: &[&str]) -> [String; 2] {
-    write_rois(&folder.join("rois.toml"), &harness.state().document().rois).unwrap();
-    harness.state().export_csv(&folder.join("window.csv")).unwrap();
+    write_rois(&folder.join("rois.toml"), &harness.state().work.document().rois).unwrap();
+    harness.state().work.export_csv(&folder.join("window.csv")).unwrap();
     let options = ["-o", "image.nii", "--rois", "rois.toml", "--csv", "command.csv", "--device", "cpu"];
     let mut program = Command::new(env!("CARGO_BIN_EXE_tomoscope"));
     program.current_dir(folder).args(["reconstruct", scan]).args(options).args(more);
@@ -30,7 +30,7 @@ fn tables(harness: &Harness<'_, App>, folder: &Path, scan: &str, more: &[&str]) 
 fn the_numbers_of_a_scan_are_those_of_the_command_line() {
     let Some(harness) = finished(SIZE, Theme::Dark) else { return };
     let folder = tempfile::tempdir().unwrap();
-    write_projections(&folder.path().join("scan.hs"), &harness.state().counts().unwrap().prompts).unwrap();
+    write_projections(&folder.path().join("scan.hs"), &harness.state().work.counts().unwrap().prompts).unwrap();
     let [window, command] = tables(&harness, folder.path(), "scan.hs", &["--iterations", "3"]);
     assert!(window.starts_with("run,iteration,subset,roi,quantity,value,unit\n1,0,0,,post_filter_fwhm,0.0,mm\n"), "{window}");
     for quantity in ["log_likelihood_of_subset", "log_likelihood", "mean", "num_voxels", "volume", "nsr"] {
@@ -44,9 +44,9 @@ fn the_numbers_of_a_sweep_are_those_of_the_command_line() {
     let Some(renderer) = renderer() else { return };
     let bottle = BUILT_IN.iter().find(|study| study.title.starts_with("EPRI: bottle")).unwrap().clone();
     let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::BuiltIn(bottle));
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
     let folder = tempfile::tempdir().unwrap();
-    let sweep = harness.state().acquisition().unwrap().snapshot();
+    let sweep = harness.state().work.acquisition().unwrap().snapshot();
     write_sweep(&folder.path().join("scan.sweep"), &Study::new("bottle", sweep)).unwrap();
     let [window, command] = tables(&harness, folder.path(), "scan.sweep", &[]);
     assert!(window.contains("\n1,0,16,") && window.contains("\n1,1,0,") && window.contains("a.u."), "{window}");

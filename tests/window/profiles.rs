@@ -39,20 +39,20 @@ fn scan_of_a_blob(folder: &Path) -> PathBuf {
 
 /// The width of the first peak in the image on the screen, along an axis through the crosshair.
 fn width(app: &App, axis: usize) -> PeakWidth {
-    let volume = app.shown().volume().unwrap();
-    let mut ends_mm = [app.view().crosshair_mm; 2];
+    let volume = app.work.shown().volume().unwrap();
+    let mut ends_mm = [app.work.view().crosshair_mm; 2];
     let ([low, high], half) = (volume.grid.extent_mm(axis), 0.5 * volume.grid.voxel_mm[axis]);
     (ends_mm[0][axis], ends_mm[1][axis]) = (low + half, high - half);
-    widths_along(volume, ends_mm, app.view().profile_width_mm)[0].unwrap()
+    widths_along(volume, ends_mm, app.work.view().profile_width_mm)[0].unwrap()
 }
 
 fn num_widths(app: &App) -> usize {
-    app.curves().fwhm.first().map_or(0, |peak| peak.points.len())
+    app.work.curves().fwhm.first().map_or(0, |peak| peak.points.len())
 }
 
 /// Whether the last point of the curve is the width in the image on the screen along this axis.
 fn is_of(app: &App, axis: usize) -> bool {
-    let last = app.curves().fwhm.first().and_then(|peak| peak.points.last()).copied();
+    let last = app.work.curves().fwhm.first().and_then(|peak| peak.points.last()).copied();
     last.is_some_and(|[_, mm]| (mm - width(app, axis).fwhm_mm).abs() < 1e-9)
 }
 
@@ -68,7 +68,7 @@ fn the_width_of_a_blob_is_drawn_over_the_iterations_of_both_runs() {
     let folder = tempfile::tempdir().unwrap();
     let scan = scan_of_a_blob(folder.path());
     let mut harness = window_on(renderer, SIZE, Theme::Dark, true, Source::file(scan));
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
     click(&mut harness, "FWHM");
     harness.get_by_label("Plot: FWHM of the profile");
     wait_for(&mut harness, "the widths", |app| num_widths(app) == 3);
@@ -79,7 +79,7 @@ fn the_width_of_a_blob_is_drawn_over_the_iterations_of_both_runs() {
     // The curve's points are the widths that each iterate has when it is on the screen.
     for number in [2, 1] {
         step_back(&mut harness);
-        let [at, mm] = harness.state().curves().fwhm[0].points[number - 1];
+        let [at, mm] = harness.state().work.curves().fwhm[0].points[number - 1];
         assert_eq!((at, mm), (number as f64, width(harness.state(), 0).fwhm_mm));
     }
     click(&mut harness, "Live");
@@ -88,7 +88,7 @@ fn the_width_of_a_blob_is_drawn_over_the_iterations_of_both_runs() {
     wait_for(&mut harness, "the widths along y", |app| num_widths(app) == 3 && is_of(app, 1));
     // The second run's are measured as they come; the profiles of both lie over each other.
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the second run", |app| app.live().run == 2 && app.is_run_over() && num_widths(app) == 3);
+    wait_for(&mut harness, "the second run", |app| app.work.live().run == 2 && app.work.is_run_over() && num_widths(app) == 3);
     click(&mut harness, "FWHM");
     harness.get_by_label_contains("; run 1, iteration 3");
     step_back(&mut harness);

@@ -67,21 +67,21 @@ fn window(folder: &Path, file: &str) -> Option<Harness<'static, App>> {
 fn a_scan_elsewhere_is_reconstructed_in_the_same_window() {
     let folder = scan("window-elsewhere", "simulate cylinder --scanner small --counts 2e6 -o small.hs");
     let Some(mut harness) = window(&folder, "small.hs") else { return };
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
-    assert_eq!(harness.state().live().state, RunState::Ended(EndReason::Completed));
-    let last = |app: &App| app.shown().newest_id().map(|id| id.iteration);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
+    assert_eq!(harness.state().work.live().state, RunState::Ended(EndReason::Completed));
+    let last = |app: &App| app.work.shown().newest_id().map(|id| id.iteration);
     wait_for(&mut harness, "the whole image", |app| last(app) == Some(3));
-    assert!(harness.state().shown().volume().is_some_and(|volume| volume.sum() > 0.0));
+    assert!(harness.state().work.shown().volume().is_some_and(|volume| volume.sum() > 0.0));
     // The study's head is here: what it is, and how many counts it has.
     harness.get_by_label("2.0 million");
     // It is saved here, with the record of what made it there.
     save_image_as(&mut harness, &folder.join("saved.npy"));
-    wait_for(&mut harness, "the image's file", |app| app.notices().texts().any(|text| text.contains("saved.npy saved")));
+    wait_for(&mut harness, "the image's file", |app| app.work.notices().texts().any(|text| text.contains("saved.npy saved")));
     let record = std::fs::read_to_string(folder.join("saved.npy.json")).unwrap();
     assert!(record.contains(" on ") && record.contains("small.hs"), "{record}");
     // What another start needs there.
-    wait_for(&mut harness, "the forecast", |app| app.next_start().is_some());
-    let forecast = harness.state().next_start().unwrap().as_ref().unwrap();
+    wait_for(&mut harness, "the forecast", |app| app.work.next_start().is_some());
+    let forecast = harness.state().work.next_start().unwrap().as_ref().unwrap();
     assert!(forecast.memory_bytes > 0 && forecast.device.contains(" on "), "{forecast:?}");
     wait_to_see(&mut harness, "the latency", |harness| harness.query_all_by_label_contains(" ms").next().is_some());
     // Something is computed there from an image that is here.
@@ -94,7 +94,7 @@ fn a_scan_elsewhere_is_reconstructed_in_the_same_window() {
     // What is not there is not opened from here.
     click(&mut harness, "Built-in");
     click(&mut harness, "Small cylinder, small ring");
-    wait_for(&mut harness, "a notice", |app| app.notices().texts().any(|text| text.contains("without --connect")));
+    wait_for(&mut harness, "a notice", |app| app.work.notices().texts().any(|text| text.contains("without --connect")));
     // The server is killed: the window says so, and keeps the image.
     let pid = std::fs::read_to_string(folder.join("server.pid")).unwrap();
     // The shell's own `kill`: not every machine has the command.
@@ -111,11 +111,11 @@ fn a_scan_elsewhere_has_the_calibration_of_its_folder() {
     let folder = scan("window-calibration-elsewhere", "simulate cylinder --scanner small --counts 2e5 -o small.hs");
     store_calibration(&folder.join("small.hs"), Some(1000.0)).unwrap();
     let Some(mut harness) = window(&folder, "small.hs") else { return };
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
-    wait_for(&mut harness, "the whole image", |app| app.shown().newest_id().map(|id| id.iteration) == Some(3));
-    let counts = harness.state().shown().volume().unwrap().sum();
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
+    wait_for(&mut harness, "the whole image", |app| app.work.shown().newest_id().map(|id| id.iteration) == Some(3));
+    let counts = harness.state().work.shown().volume().unwrap().sum();
     save_image_as(&mut harness, &folder.join("saved.npy"));
-    wait_for(&mut harness, "the image's file", |app| app.notices().texts().any(|text| text.contains("saved.npy saved")));
+    wait_for(&mut harness, "the image's file", |app| app.work.notices().texts().any(|text| text.contains("saved.npy saved")));
     let (saved, _) = read_volume(&folder.join("saved.npy")).unwrap();
     assert_eq!(saved.unit, Unit::BqPerMl);
     assert!((saved.sum() / counts / 1000.0 - 1.0).abs() < 1e-6, "{} of {counts}", saved.sum());
@@ -127,13 +127,13 @@ fn spectra_elsewhere_stay_there() {
         "simulate vials --epri 2d:8 --points 32 --extent-mm 60 --linewidths-mt 0.3 --sweep-mt 3.2 --gradients 4 -o vials.sweep";
     let folder = scan("window-spectra-elsewhere", words);
     let Some(mut harness) = window(&folder, "vials.sweep") else { return };
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
-    assert_eq!(harness.state().live().state, RunState::Ended(EndReason::Completed));
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
+    assert_eq!(harness.state().work.live().state, RunState::Ended(EndReason::Completed));
     // The height of the spectra is here.
-    wait_for(&mut harness, "the whole image", |app| app.shown().newest_id().map(|id| id.iteration) == Some(3));
-    assert!(harness.state().shown().volume().is_some_and(|volume| volume.sum() > 0.0));
+    wait_for(&mut harness, "the whole image", |app| app.work.shown().newest_id().map(|id| id.iteration) == Some(3));
+    assert!(harness.state().work.shown().volume().is_some_and(|volume| volume.sum() > 0.0));
     wait_to_see(&mut harness, "the reason", |harness| harness.query_by_label_contains("The spectra stay on ").is_some());
-    assert!(harness.state().line_images().is_none() && harness.query_by_label("Linewidth").is_none());
+    assert!(harness.state().work.line_images().is_none() && harness.query_by_label("Linewidth").is_none());
 }
 
 #[test]
@@ -141,13 +141,13 @@ fn a_list_elsewhere_is_reconstructed_in_the_same_window_and_its_frames_too() {
     let words = "simulate cylinder --scanner small --list-mode --counts 2e5 --duration-secs 10 -o small.petsird";
     let folder = scan("window-list-elsewhere", words);
     let Some(mut harness) = window(&folder, "small.petsird") else { return };
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
-    assert_eq!(harness.state().live().state, RunState::Ended(EndReason::Completed));
-    let last = |app: &App| app.shown().newest_id().map(|id| id.iteration);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
+    assert_eq!(harness.state().work.live().state, RunState::Ended(EndReason::Completed));
+    let last = |app: &App| app.work.shown().newest_id().map(|id| id.iteration);
     wait_for(&mut harness, "the whole image", |app| last(app) == Some(3));
     // Its head is here, and no event.
     harness.get_by_label_contains(" rings of ");
-    let list = harness.state().list().unwrap();
+    let list = harness.state().work.list().unwrap();
     assert!(list.prompts.is_empty() && list.numbers().num_prompts > 100_000, "{:?}", list.numbers());
     click(&mut harness, "Rates");
     harness.get_by_label("Plot: counts per second");
@@ -159,23 +159,23 @@ fn a_list_elsewhere_is_reconstructed_in_the_same_window_and_its_frames_too() {
     harness.get_by_label("Restart").scroll_to_me();
     harness.run_steps(3);
     click(&mut harness, "Restart");
-    wait_for(&mut harness, "the end of the series", |app| app.frames().is_some_and(|series| series.is_over()));
+    wait_for(&mut harness, "the end of the series", |app| app.work.frames().is_some_and(|series| series.is_over()));
     harness.get_by_role_and_label(Role::Slider, "Frame").set_value_accesskit(0.0);
     harness.run_steps(3);
-    let runs: Vec<_> = harness.state().frames().unwrap().done().values().map(|frame| frame.live.run).collect();
+    let runs: Vec<_> = harness.state().work.frames().unwrap().done().values().map(|frame| frame.live.run).collect();
     assert_eq!(runs.len(), 3);
     wait_for(&mut harness, "the first frame's image", |app| {
-        app.shown().id().is_some_and(|id| (id.run, id.iteration) == (runs[0], 3))
+        app.work.shown().id().is_some_and(|id| (id.run, id.iteration) == (runs[0], 3))
     });
-    assert!(harness.state().shown().volume().is_some_and(|volume| volume.sum() > 0.0));
+    assert!(harness.state().work.shown().volume().is_some_and(|volume| volume.sum() > 0.0));
 }
 
 /// Waits for the image of a whole run; its sum.
 fn sum_of_image(harness: &mut Harness<'_, App>) -> f64 {
-    wait_for(harness, "the end of the run", App::is_run_over);
-    assert_eq!(harness.state().live().state, RunState::Ended(EndReason::Completed));
-    wait_for(harness, "the whole image", |app| app.shown().newest_id().is_some_and(|id| id.iteration == 3));
-    harness.state().shown().volume().map_or(0.0, Volume::sum)
+    wait_for(harness, "the end of the run", |app| app.work.is_run_over());
+    assert_eq!(harness.state().work.live().state, RunState::Ended(EndReason::Completed));
+    wait_for(harness, "the whole image", |app| app.work.shown().newest_id().is_some_and(|id| id.iteration == 3));
+    harness.state().work.shown().volume().map_or(0.0, Volume::sum)
 }
 
 #[test]
@@ -187,15 +187,15 @@ fn a_scan_elsewhere_is_corrected_by_files_that_are_there() {
     // They lie beside it, and come along; taken away, the study stays the same one.
     harness.get_by_label("multiplicative: small_mult.hs; additive: small_add.hs");
     click(&mut harness, "Add sphere");
-    let drawn = harness.state().document().clone();
-    let run = harness.state().live().run;
+    let drawn = harness.state().work.document().clone();
+    let run = harness.state().work.live().run;
     click(&mut harness, "without multiplicative");
     give_up_unsaved(&mut harness);
     wait_to_see(&mut harness, "no factors", |harness| harness.query_by_label("additive: small_add.hs").is_some());
-    wait_for(&mut harness, "another run", |app| app.live().run != run);
+    wait_for(&mut harness, "another run", |app| app.work.live().run != run);
     let without = sum_of_image(&mut harness);
     assert!(without < 0.8 * corrected, "{without} {corrected}");
-    assert_eq!((harness.state().document(), drawn.rois.len()), (&drawn, 1));
+    assert_eq!((harness.state().work.document(), drawn.rois.len()), (&drawn, 1));
     // Another file is named by its path there, or its name beside the study. One that is not there leaves all as it was.
     for (file, is_there) in [("other.hs", false), ("small_mult.hs", true)] {
         click(&mut harness, "Multiplicative…");
@@ -203,7 +203,7 @@ fn a_scan_elsewhere_is_corrected_by_files_that_are_there() {
         type_path(&mut harness, Path::new(file));
         give_up_unsaved(&mut harness);
         if !is_there {
-            wait_for(&mut harness, "a notice", |app| app.notices().texts().any(|text| text.contains("other.hs")));
+            wait_for(&mut harness, "a notice", |app| app.work.notices().texts().any(|text| text.contains("other.hs")));
             harness.get_by_label("additive: small_add.hs");
         }
     }
@@ -228,7 +228,7 @@ fn a_list_elsewhere_is_corrected_by_a_map_that_is_there() {
     assert!(without < 0.8 * corrected, "{without} {corrected}");
     // The record of what is saved here names the file.
     save_image_as(&mut harness, &folder.join("saved.npy"));
-    wait_for(&mut harness, "the image's file", |app| app.notices().texts().any(|text| text.contains("saved.npy saved")));
+    wait_for(&mut harness, "the image's file", |app| app.work.notices().texts().any(|text| text.contains("saved.npy saved")));
     assert!(std::fs::read_to_string(folder.join("saved.npy.json")).unwrap().contains("events_mu.nii.gz"));
     harness.get_by_label("without attenuation").scroll_to_me();
     harness.run_steps(3);
@@ -241,17 +241,17 @@ fn a_list_elsewhere_is_corrected_by_a_map_that_is_there() {
 fn a_sweep_elsewhere_is_reconstructed_in_the_same_window() {
     let folder = scan("window-sweep-elsewhere", "simulate ball --epri 66 -o ball.sweep");
     let Some(mut harness) = window(&folder, "ball.sweep") else { return };
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
-    assert_eq!(harness.state().live().state, RunState::Ended(EndReason::Completed));
-    wait_for(&mut harness, "the whole image", |app| app.shown().volume().is_some_and(|volume| volume.sum() > 0.0));
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
+    assert_eq!(harness.state().work.live().state, RunState::Ended(EndReason::Completed));
+    wait_for(&mut harness, "the whole image", |app| app.work.shown().volume().is_some_and(|volume| volume.sum() > 0.0));
     // All its projections are here; but it is not played again.
     assert!(harness.query_all_by_label_contains("66").next().is_some());
     click(&mut harness, "Replay");
-    wait_for(&mut harness, "a notice", |app| app.notices().texts().any(|text| text.contains("is not played again")));
+    wait_for(&mut harness, "a notice", |app| app.work.notices().texts().any(|text| text.contains("is not played again")));
     // Nor is a file found whose name is no text: the line carries text, and stays. (The test's fonts have no sign for what is none.)
     harness.ctx.set_missing_glyph_policy(egui::epaint::text::MissingGlyphPolicy::Tofu);
     drop_file(&mut harness, &folder.join(OsStr::from_bytes(b"sweep-\xff.sweep")));
     give_up_unsaved(&mut harness);
-    wait_for(&mut harness, "another notice", |app| app.notices().texts().any(|text| text.contains("sweep-\u{fffd}")));
+    wait_for(&mut harness, "another notice", |app| app.work.notices().texts().any(|text| text.contains("sweep-\u{fffd}")));
     assert!(harness.query_all_by_label_contains("is over").next().is_none());
 }

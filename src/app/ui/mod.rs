@@ -1,13 +1,11 @@
 //! The window: the only user of egui.
 //!
-//! Every panel is a function that draws a read-only view and pushes actions; the window applies them after drawing. A frame
-//! drains the session's events (at most 10 ms), takes the newest volume, sends it to the graphics adapter if it is displayed, and
-//! draws. The window sleeps until an input or another thread wakes it. Nothing is computed for closed or unchanged parts; work
-//! that grows with the data runs in background tasks.
+//! A frame drains the session's events (at most 10 ms), takes the newest volume, sends it to the graphics adapter if it is displayed,
+//! updates the tools, and draws. A tool draws the workspace and requests changes of it, which follow the drawing of all tools. The window
+//! sleeps until an input or another thread wakes it. Nothing is computed for closed or unchanged parts; work that grows with the data
+//! runs in background tasks.
 //!
-//! Each folder owns its state, its panels and its actions. The workspace collects the actions and applies those that concern
-//! several folders. Folders are in rows as the modules of the crate: each imports only from lower rows, and no files import each
-//! other in a circle.
+//! Folders are in rows as the modules of the crate: each imports only from lower rows, and no files import each other in a circle.
 //! `tests/project/layers.rs` reads this table and enforces it:
 //!
 //! ```text
@@ -15,20 +13,22 @@
 //! row 2: study rois
 //! row 3: layer run
 //! row 4: slices
-//! row 5: plots
-//! row 6: workspace
-//! row 7: start
+//! row 5: workspace
+//! row 6: tools
+//! row 7: window
+//! row 8: start
 //! ```
 
 mod graphics;
 mod layer;
-mod plots;
 mod rois;
 mod run;
 mod slices;
 mod start;
 mod study;
+mod tools;
 mod widgets;
+mod window;
 mod workspace;
 
 pub use graphics::{DRIVER_ADVICE, graphics_adapters, wgpu_setup};
@@ -44,7 +44,9 @@ pub use slices::view::ViewState;
 pub use start::{StartError, has_display, run, run_remote, settings_folder, show_error};
 pub use study::open::open_tubes::OpenTubes;
 pub use study::source::{BUILT_IN, BuiltIn, Measured, Source};
+pub use tools::model::Model;
 pub use widgets::colour_scale::ColourScale;
 pub use widgets::notices::Notices;
-pub use workspace::app::{App, AppOptions};
+pub use window::app::App;
 pub use workspace::persistence::saved_session::SavedSession;
+pub use workspace::state::{AppOptions, Workspace};

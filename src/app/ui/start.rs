@@ -15,7 +15,8 @@ use crate::session::{SessionOptions, Trace};
 use crate::ui::graphics::{DRIVER_ADVICE, wgpu_setup};
 use crate::ui::study::source::{BUILT_IN, Source};
 use crate::ui::widgets::wake::waker;
-use crate::ui::workspace::app::{App, AppOptions};
+use crate::ui::window::app::App;
+use crate::ui::workspace::state::AppOptions;
 
 /// Name under which desktops and the settings folder know the window.
 const APP_ID: &str = "tomoscope";

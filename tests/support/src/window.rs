@@ -99,7 +99,7 @@ pub fn wait_for(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&App)
 
 /// Waits until every file is written.
 pub fn wait_for_files(harness: &mut Harness<'_, App>) {
-    wait_for(harness, "the file", |app| !app.is_writing());
+    wait_for(harness, "the file", |app| !app.work.is_writing());
     harness.run_steps(3);
 }
 
@@ -127,7 +127,7 @@ pub fn wait_to_see(harness: &mut Harness<'_, App>, what: &str, holds: impl Fn(&H
 /// The small study, reconstructed to its end.
 pub fn finished(size: [f32; 2], theme: egui::Theme) -> Option<Harness<'static, App>> {
     let mut harness = window(renderer()?, size, theme, true);
-    wait_for(&mut harness, "the end of the run", App::is_run_over);
+    wait_for(&mut harness, "the end of the run", |app| app.work.is_run_over());
     Some(harness)
 }
 
@@ -174,7 +174,7 @@ pub fn click(harness: &mut Harness<'_, App>, label: &str) {
 
 /// On how many iterates a ROI of the newest edit was measured.
 pub fn num_measured(app: &App, roi: usize) -> usize {
-    let Some(branch) = app.live().rois.newest() else { return 0 };
+    let Some(branch) = app.work.live().rois.newest() else { return 0 };
     branch.points.values().filter(|point| point.sums.get(roi).is_some_and(Option::is_some)).count()
 }
 /// Types without a click: what has the focus gets it.
@@ -226,7 +226,7 @@ pub fn type_path(harness: &mut Harness<'_, App>, path: &Path) -> bool {
     harness.step();
     let mut closes = commands(harness).contains(&ViewportCommand::Close);
     harness.key_up(Key::Enter);
-    while harness.state().is_writing() {
+    while harness.state().work.is_writing() {
         std::thread::sleep(Duration::from_millis(2));
         harness.step();
         closes |= commands(harness).contains(&ViewportCommand::Close);

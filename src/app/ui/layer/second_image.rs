@@ -268,6 +268,10 @@ impl SecondImage {
     pub fn register(&mut self, registration: Registration) {
         self.undo.push(std::mem::replace(&mut self.registration, registration));
     }
+
+    pub fn undo_registration(&mut self) {
+        self.registration = self.undo.pop().unwrap_or(self.registration);
+    }
 }
 
 pub fn file_name(path: &Path) -> String {

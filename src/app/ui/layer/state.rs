@@ -15,7 +15,7 @@ use crate::data::{
 use crate::geometry::Grid;
 use crate::io::IoError;
 use crate::task::BackgroundTask;
-use crate::ui::rois::roi_view::SecondNumbers;
+use crate::ui::rois::second_numbers::SecondNumbers;
 use crate::ui::study::loader::LoadFailure;
 use crate::ui::widgets::background_value::BackgroundValue;
 
@@ -238,6 +238,12 @@ impl LayerState {
     /// Gives up reading.
     pub fn cancel(&mut self) {
         self.loading = None;
+    }
+
+    /// Shows the standard deviations of the displayed image between the replicates of its run.
+    pub fn follow_deviation(&mut self) {
+        self.clear();
+        self.shows_deviation = true;
     }
 
     pub fn clear(&mut self) {

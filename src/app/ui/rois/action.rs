@@ -1,30 +1,8 @@
-//! Actions on regions of interest.
+//! Edits of the regions of interest.
 
 use super::measured::RoiLabels;
-use crate::data::{IsocontourRecipe, Roi};
+use crate::data::Roi;
 use crate::geometry::Point;
-use crate::ui::widgets::file_task::{FileTask, NemaStandard};
-
-#[derive(Clone, Debug)]
-pub enum RoiAction {
-    Ask(FileTask),
-    /// Sets whether written and sent files are anonymous.
-    Anonymise(bool),
-    /// Adds a sphere at the crosshair.
-    AddAtCrosshair,
-    /// Replaces all regions by those of the study.
-    TakeFromStudy,
-    /// Moves the crosshair to the centre of a region.
-    GoTo(usize),
-    /// Finds the isocontour of a region with this recipe in the displayed image.
-    FindContour(usize, IsocontourRecipe),
-    /// Replaces all regions by the template of a NEMA phantom in the displayed image.
-    PlaceNema(NemaStandard),
-    CancelSearch,
-    /// Copies the table as text to the clipboard.
-    CopyTable,
-    Edit(RoiEdit),
-}
 
 /// Edit of the regions or of their display.
 #[derive(Clone, Debug)]

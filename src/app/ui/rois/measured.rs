@@ -175,6 +175,13 @@ fn usual_size(num_values: usize, value: impl Fn(usize) -> Option<f32>) -> f32 {
     *sizes.select_nth_unstable_by(rank, f32::total_cmp).1
 }
 
+/// Returns the true activity ratio of the hot regions if it is the same for all that have one.
+pub fn common_ratio(rois: &[Roi]) -> Option<f64> {
+    let mut ratios = rois.iter().filter(|roi| roi.role == RoiRole::Hot).filter_map(|roi| roi.activity_ratio);
+    let first = ratios.next()?;
+    ratios.all(|ratio| ratio == first).then_some(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,6 +30,11 @@ impl RunView {
         self.stored.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 
+    /// Returns the stored iterate before or after the displayed one; `None`: the newest.
+    pub fn neighbour(&self, forward: bool) -> Option<usize> {
+        neighbour(&self.stored, self.past_number(), forward)
+    }
+
     /// Returns the number of the displayed iterate of any run.
     pub fn shown_number(&self) -> Option<usize> {
         let (id, live) = self.shown_of()?;
@@ -79,5 +84,27 @@ impl RunView {
         let provenance = Provenance { radical, ..provenance };
         let before = if run.run == self.live.run || self.shown_frame().is_some() { "" } else { "the run before: " };
         format!("{before}{}", provenance.line())
+    }
+}
+
+/// Returns the stored iterate before or after the displayed one; `None` = live.
+fn neighbour(iterations: &[usize], past: Option<usize>, forward: bool) -> Option<usize> {
+    let at = past.map_or(iterations.len().saturating_sub(1), |past| iterations.partition_point(|i| *i < past));
+    if forward { past.and_then(|_| iterations.get(at + 1).copied()) } else { iterations.get(at.saturating_sub(1)).copied() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrows_walk_over_the_kept_iterates() {
+        let kept = [2, 4, 6];
+        assert_eq!(neighbour(&kept, None, false), Some(4));
+        assert_eq!(neighbour(&kept, Some(4), false), Some(2));
+        assert_eq!(neighbour(&kept, Some(2), false), Some(2));
+        assert_eq!(neighbour(&kept, Some(4), true), Some(6));
+        assert_eq!(neighbour(&kept, Some(6), true), None);
+        assert_eq!(neighbour(&[], None, false), None);
     }
 }

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use super::frames::series::FrameSeries;
-use super::frames::slider::neighbour;
 use super::live::LiveRun;
 use super::run_view::{PLAY_TIME, RunInput, RunView};
 use crate::data::Notice;
@@ -69,7 +68,7 @@ impl RunView {
         if since < PLAY_TIME {
             return Some(PLAY_TIME - since);
         }
-        let next = neighbour(series, true);
+        let next = series.neighbour(true);
         next.into_iter().for_each(|index| self.show_frame(index, session));
         self.set_playing_frames(next.map(|_| Instant::now()));
         next.map(|_| PLAY_TIME)

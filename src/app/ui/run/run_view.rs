@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use super::action::RunAction;
+use super::accumulations::{GATHERED, why_not};
 use super::curves::Curves;
 use super::displayed_image::DisplayedImage;
 use super::form::forecast::ForecastKey;
@@ -12,12 +12,10 @@ use super::form::settings::SettingsForm;
 use super::frames::series::FrameSeries;
 use super::live::{LiveRun, RunState};
 use super::post_filter::PostFilter;
-use super::recon_panel::{GATHERED, why_not};
-use super::reference::ReferenceChoice;
 use super::roi_edits::RoiEdits;
-use crate::data::{FrameTime, MaskedRois, Modality, Notice, Roi};
+use crate::data::{FrameTime, MaskedRois, Modality, Roi};
 use crate::operator::Accumulation;
-use crate::plan::{DeviceChoice, Job};
+use crate::plan::Job;
 use crate::recon::AscentTuning;
 use crate::render::Palette;
 use crate::session::{Command, Control, Event, HistoryChange, IterateUpdate, MeasurementKey, Query, RunId, Session, StopRule};
@@ -25,7 +23,6 @@ use crate::ui::rois::measured::{MeasuredImage, TableCache};
 use crate::ui::rois::state::RoiState;
 use crate::ui::study::state::StudyState;
 use crate::ui::widgets::colour_scale::ColourScale;
-use crate::ui::widgets::file_task::FileTask;
 
 /// Display time of each image during playback.
 pub(super) const PLAY_TIME: Duration = Duration::from_millis(250);
@@ -37,28 +34,6 @@ pub struct RunInput<'a> {
     /// Server of the session, if it is remote.
     pub study: &'a StudyState,
     pub rois: &'a MaskedRois,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AfterStart {
-    Continue,
-    /// Does one step and pauses.
-    Step,
-    /// Shows the comparison with the run before.
-    Compare,
-}
-
-/// Request of a run that concerns the whole window.
-pub enum RunRequest {
-    /// Starts a run with the settings of the forms.
-    Start(AfterStart),
-    Ask(FileTask),
-    /// Sets whether written and sent files are anonymous.
-    Anonymise(bool),
-    /// Compares with these images, or with none.
-    SetReference(Option<ReferenceChoice>),
-    Dismiss(RunId),
-    Notify(Notice),
 }
 
 /// Time between updates of the curves, as a multiple of the time of an update, which grows with the length of a run: updates take
@@ -198,92 +173,79 @@ impl RunView {
         self.watch(LiveRun::default());
     }
 
-    /// Applies an action to the run. Returns the request that concerns the whole window.
-    pub fn apply(&mut self, action: RunAction, input: RunInput, device: DeviceChoice) -> Option<RunRequest> {
-        let session = input.session;
-        let mut done = Ok(());
-        match action {
-            RunAction::Start => return Some(RunRequest::Start(AfterStart::Continue)),
-            RunAction::StartWith(forms) => {
-                self.forms = *forms;
-                return Some(RunRequest::Start(AfterStart::Compare));
-            }
-            RunAction::Pause if self.live.is_running() => _ = session.send(Control::Pause),
-            RunAction::Resume if self.live.state == RunState::Paused => _ = session.send(Control::Resume),
-            RunAction::Pause | RunAction::Resume => {}
-            // All frames of a series have the same settings.
-            RunAction::Continue if self.series.is_some() => {}
-            RunAction::Continue => {
-                let done = self.live.progress().0 / self.live.num_subsets();
-                // A stopped run continues to its target.
-                let target = if done < self.live.target { self.live.target } else { done + self.forms.settings.num_iterations };
-                self.set_target(target, session);
-            }
-            RunAction::Step => return self.step(input.session),
-            RunAction::Stop => {
-                self.series.iter_mut().for_each(FrameSeries::end);
-                // During the set-up there is no image and no step.
-                session.send(if self.live.is_being_set_up() { Control::Cancel } else { Control::Stop });
-            }
-            RunAction::SetAccumulation(accumulation) => {
-                let refused = self.set_accumulation(accumulation, input);
-                return refused.err().map(|reason| RunRequest::Notify(Notice::info(reason)));
-            }
-            RunAction::SetTuning(tuning) => self.set_tuning(tuning, session),
-            RunAction::EditForm(form) => self.edit_form(*form, session),
-            RunAction::EditStopForm(form) => self.forms.stop = *form,
-            RunAction::ResetForm => done = input.study.open.as_ref().map_or(Ok(()), |open| self.forms.reset(open, device)),
-            RunAction::ShowIterate(number) => {
-                self.playing = None;
-                self.show_iterate(number, session);
-            }
-            RunAction::ShowFrame(place) => {
-                self.set_playing_frames(None);
-                self.show_frame(place, session);
-            }
-            RunAction::PlayFrames(true) => {
-                let first = self.series.as_ref().and_then(|series| series.stops().first().copied());
-                first.into_iter().for_each(|place| self.show_frame(place, session));
-                self.set_playing_frames(Some(Instant::now()));
-            }
-            RunAction::PlayFrames(false) => self.set_playing_frames(None),
-            RunAction::Play(true) => {
-                self.show_iterate(self.stored.first().copied(), session);
-                self.playing = Some(Instant::now());
-            }
-            RunAction::Play(false) => self.playing = None,
-            RunAction::Pin(is_pinned) => self.pin(is_pinned, session),
-            RunAction::SetHistoryBytes(bytes) => {
-                session.send(HistoryChange::SetBudget(bytes));
-                self.refresh_history(session);
-            }
-            RunAction::Dismiss(run) => return Some(RunRequest::Dismiss(run)),
-            RunAction::SetReference(choice) => return Some(RunRequest::SetReference(choice)),
-            RunAction::Ask(task) => return Some(RunRequest::Ask(task)),
-            RunAction::Anonymise(is_anonymous) => return Some(RunRequest::Anonymise(is_anonymous)),
-            RunAction::SetPostFilter(fwhm_mm) => {
-                self.post_filter_mm = fwhm_mm;
-            }
+    pub fn pause(&self, session: &Session) {
+        if self.live.is_running() {
+            session.send(Control::Pause);
         }
-        done.err().map(|reason| RunRequest::Notify(Notice::error(reason)))
     }
 
-    /// Does one step, or requests a run that pauses after one step.
-    fn step(&mut self, session: &Session) -> Option<RunRequest> {
+    pub fn resume(&self, session: &Session) {
+        if self.live.state == RunState::Paused {
+            session.send(Control::Resume);
+        }
+    }
+
+    /// Adds iterations to a finished run; a stopped run continues to its target. All frames of a series have the same settings.
+    pub fn continue_run(&mut self, session: &Session) {
+        if self.series.is_none() {
+            let done = self.live.progress().0 / self.live.num_subsets();
+            let target = if done < self.live.target { self.live.target } else { done + self.forms.settings.num_iterations };
+            self.set_target(target, session);
+        }
+    }
+
+    /// Ends the run and keeps its image. During the set-up there is no image and no step.
+    pub fn stop(&mut self, session: &Session) {
+        self.series.iter_mut().for_each(FrameSeries::end);
+        session.send(if self.live.is_being_set_up() { Control::Cancel } else { Control::Stop });
+    }
+
+    /// Displays the stored iterate of this number instead of a playback; `None`: the newest.
+    pub fn choose_iterate(&mut self, number: Option<usize>, session: &Session) {
+        self.playing = None;
+        self.show_iterate(number, session);
+    }
+
+    /// Displays a frame by its index instead of a playback.
+    pub fn choose_frame(&mut self, index: usize, session: &Session) {
+        self.set_playing_frames(None);
+        self.show_frame(index, session);
+    }
+
+    /// Displays the complete frames one after the other, or no longer.
+    pub fn set_frame_playback(&mut self, plays: bool, session: &Session) {
+        if plays {
+            let first = self.series.as_ref().and_then(|series| series.stops().first().copied());
+            first.into_iter().for_each(|place| self.show_frame(place, session));
+        }
+        self.set_playing_frames(plays.then(Instant::now));
+    }
+
+    /// Begins or ends a playback of the stored iterates.
+    pub fn toggle_play(&mut self, session: &Session) {
+        if self.playing.take().is_none() {
+            self.show_iterate(self.stored.first().copied(), session);
+            self.playing = Some(Instant::now());
+        }
+    }
+
+    /// Does one step. Returns false if another run must start, which pauses after one step.
+    pub fn step(&mut self, session: &Session) -> bool {
         self.automatic = None;
         let can_continue = self.live.iteration_scheme().can_continue && self.series.is_none();
         let is_over = !can_continue && matches!(self.live.state, RunState::Ended(_));
         if is_over || !(self.live.state.can_continue() || self.live.state.is_active()) {
-            return Some(RunRequest::Start(AfterStart::Step));
+            return false;
         }
         if self.live.state.can_continue() {
             self.live.target = self.live.target.max(self.live.progress().0 / self.live.num_subsets() + 1);
         }
         session.send(Control::StepOnce);
-        None
+        true
     }
 
-    fn edit_form(&mut self, form: SettingsForm, session: &Session) {
+    /// Sets the form of the next run. Another number of iterations also holds for an active one.
+    pub fn edit_form(&mut self, form: SettingsForm, session: &Session) {
         let num_iterations = form.num_iterations;
         let more = num_iterations != self.forms.settings.num_iterations;
         self.forms.settings = form;
@@ -300,7 +262,7 @@ impl RunView {
     ///
     /// # Errors
     /// The data or the back end of the run do not support it.
-    fn set_accumulation(&mut self, accumulation: Accumulation, input: RunInput) -> Result<(), String> {
+    pub fn set_accumulation(&mut self, accumulation: Accumulation, input: RunInput) -> Result<(), String> {
         let supported = input.study.open.as_ref().map_or(Accumulation::OF_LINES, |open| open.kind().accumulations());
         if supported.is_empty() {
             return Err(GATHERED.to_owned());
@@ -318,7 +280,7 @@ impl RunView {
     }
 
     /// Sets penalty and step size of the next steps; the form of the next run has the same penalty.
-    fn set_tuning(&mut self, tuning: AscentTuning, session: &Session) {
+    pub fn set_tuning(&mut self, tuning: AscentTuning, session: &Session) {
         let of_variation = self.live.info.as_ref().is_some_and(|info| info.job.settings.algorithm.is_least_squares());
         let forms = [Some(&mut self.forms), self.running.as_mut()];
         for form in forms.into_iter().flatten().map(|forms| &mut forms.settings) {
@@ -364,16 +326,15 @@ impl RunView {
         }
     }
 
-    /// Pins or unpins the displayed iterate.
-    fn pin(&mut self, is_pinned: bool, session: &Session) {
+    /// Pins or unpins the displayed iterate. A pinned iterate stays when the history is thinned out.
+    pub fn toggle_pin(&mut self, session: &Session) {
         let Some(id) = self.shown.id().filter(|id| id.run == self.live.run) else { return };
         let number = self.number(id.iteration, id.subiteration);
-        session.send(HistoryChange::Pin(id.run, id.subiteration, is_pinned));
+        let is_pinned = !self.pinned.remove(&number);
         if is_pinned {
-            self.pinned.insert(number)
-        } else {
-            self.pinned.remove(&number)
-        };
+            self.pinned.insert(number);
+        }
+        session.send(HistoryChange::Pin(id.run, id.subiteration, is_pinned));
     }
 
     /// Displays the next image of a playback when it is due; after the last one the newest. Returns the time until the next

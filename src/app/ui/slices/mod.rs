@@ -9,6 +9,7 @@ mod oblique_line;
 pub mod outline;
 pub mod overlay;
 pub mod pointer;
+pub mod profile;
 pub mod rotatable_view;
 pub mod slice_paint;
 pub mod slice_panel;

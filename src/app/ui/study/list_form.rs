@@ -17,7 +17,7 @@ pub struct ListForm {
     crystals: String,
     normalization: String,
     /// FWHM and step of the time of flight, ps; stored while the events have none.
-    pub(super) tof_ps: [f64; 2],
+    pub tof_ps: [f64; 2],
 }
 
 impl ListForm {
@@ -37,7 +37,7 @@ impl ListForm {
         *self.path_mut(table) = path.display().to_string();
     }
 
-    pub(super) fn path_mut(&mut self, table: ListTable) -> &mut String {
+    pub fn path_mut(&mut self, table: ListTable) -> &mut String {
         match table {
             ListTable::Crystals => &mut self.crystals,
             ListTable::Normalization => &mut self.normalization,
@@ -45,7 +45,7 @@ impl ListForm {
     }
 
     /// Returns true if the file lacks its scanner and the fields of its events.
-    pub(super) fn lacks_scanner(&self) -> bool {
+    pub fn lacks_scanner(&self) -> bool {
         lacks_scanner(&self.files.list)
     }
 }

@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::action::StudyEdit;
 use super::calibration::Calibration;
 use super::list_form::ListForm;
 use super::loader::Loading;
@@ -85,7 +84,7 @@ impl StudyState {
         self.open.as_ref().and_then(OpenStudy::images)
     }
 
-    fn images_mut(&mut self) -> Option<&mut OpenImages> {
+    pub fn images_mut(&mut self) -> Option<&mut OpenImages> {
         self.open.as_mut().and_then(OpenStudy::images_mut)
     }
 
@@ -201,37 +200,20 @@ impl StudyState {
         }
     }
 
-    /// Applies a change; returns its notices.
-    pub fn apply(&mut self, edit: StudyEdit) -> Vec<Notice> {
-        match edit {
-            StudyEdit::Path(text) => self.path_text = text,
-            StudyEdit::OpenListForm => self.list_form = self.list().map(|open| ListForm::of(&open.files)),
-            StudyEdit::ListForm(form) => self.list_form = Some(*form),
-            StudyEdit::CloseListForm => self.list_form = None,
-            StudyEdit::StopFeed => {
-                self.open.as_mut().and_then(OpenStudy::list_mut).into_iter().for_each(OpenList::stop_following);
-                return self.sweep_mut().map(OpenSweep::stop_feed).unwrap_or_default();
-            }
-            StudyEdit::Phase(degrees) => self.sweep_mut().into_iter().for_each(|open| open.phase_degrees = degrees),
-            StudyEdit::Pace(per_sec) => self.sweep_mut().into_iter().for_each(|open| open.set_pace(per_sec)),
-            StudyEdit::Projection(index) => self.sweep_mut().into_iter().for_each(|open| open.selected = index),
-            StudyEdit::OpenTubeForm => self.tube_form = Some(TubeForm::default()),
-            StudyEdit::TubeForm(form) => self.tube_form = Some(*form),
-            StudyEdit::CloseTubeForm => self.tube_form = None,
-            StudyEdit::CancelTubes => (self.tube_maker, self.starts_when_made) = (None, false),
-            StudyEdit::CancelMatrix => (self.matrix_maker, self.starts_when_made) = (None, false),
-            StudyEdit::Tube(indices) => self.tubes_mut().into_iter().for_each(|tubes| tubes.select(indices)),
-            StudyEdit::CutTube(along_mm) => self.tubes_mut().into_iter().for_each(|tubes| tubes.cut_at(along_mm)),
-            StudyEdit::Calibration(bq_per_ml) => return self.calibrate(bq_per_ml).into_iter().collect(),
-            StudyEdit::PhantomActivity(bq_per_ml) => self.calibration.phantom_bq_per_ml = bq_per_ml,
-            StudyEdit::Uptake(uptake) => self.images_mut().into_iter().for_each(|open| open.uptake = uptake),
-            StudyEdit::PetScan(scan) => self.images_mut().into_iter().for_each(|open| open.pet = Some(*scan.clone())),
-            StudyEdit::PetMoment(moment, typed) => {
-                let outcome = self.images_mut().map_or(Ok(()), |open| open.set_moment(moment, &typed));
-                return outcome.err().map(Notice::warning).into_iter().collect();
-            }
-        }
-        Vec::new()
+    /// Ends a replay, or stops following a file.
+    pub fn stop_feed(&mut self) -> Vec<Notice> {
+        self.open.as_mut().and_then(OpenStudy::list_mut).into_iter().for_each(OpenList::stop_following);
+        self.sweep_mut().map(OpenSweep::stop_feed).unwrap_or_default()
+    }
+
+    /// Returns true for one or several EPRI acquisitions.
+    pub fn is_epri(&self) -> bool {
+        self.sweep().is_some() || self.oximetry().is_some()
+    }
+
+    /// Returns true for data of a PET scan.
+    pub fn is_pet_scan(&self) -> bool {
+        !self.is_epri() && self.images().is_none()
     }
 
     /// Returns the file of the measured data, local or on the server.

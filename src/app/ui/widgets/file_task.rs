@@ -21,8 +21,6 @@ pub enum FileTask {
     Radical,
     /// Opens an image that those of the runs are compared with.
     ReferenceImage,
-    /// Adds a standard of recovery coefficients.
-    RecoveryStandard,
     /// Sets a correction of the open study.
     Correct(Correction),
     /// Sets a table for reading list-mode data.
@@ -45,18 +43,22 @@ pub enum FileTask {
     /// Saves a picture of a part of the window.
     SavePicture(PictureArea),
     SaveFilm(Film),
-    NemaReport(NemaStandard),
-    /// Writes a file on the lesions.
-    Lesions(LesionFile),
-    /// Exports the lines of the regions.
-    Lines,
+    /// Reads or writes a file of a tool.
+    OfTool(&'static ToolFile),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LesionFile {
-    Table,
-    Segmentation,
-    Report,
+/// File of a tool: its dialog.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ToolFile {
+    /// Key of the tool's pane.
+    pub tool: &'static str,
+    pub title: &'static str,
+    /// Description of the formats.
+    pub formats: &'static str,
+    /// Name of the filter, and its endings.
+    pub filter: (&'static str, &'static [&'static str]),
+    /// Proposed name of a new file; `None`: the tool reads a file.
+    pub new_file: Option<&'static str>,
 }
 
 /// Content of a film.

@@ -11,19 +11,9 @@ use crate::data::{Notice, Severity};
 /// Maximum length of the list; the oldest notices are removed first.
 const MAX_NOTICES: usize = 200;
 
-#[derive(Clone, Debug)]
-pub enum NoticeAction {
-    ToggleList,
-    Clear,
-    /// Closes a toast; its notice stays in the list.
-    Dismiss(u64),
-    DismissAll,
-}
-
 /// Notice with the state of its display.
 #[derive(Clone, Debug)]
 struct Entry {
-    id: u64,
     notice: Notice,
     count: usize,
     /// End of its toast, egui time; `None`: no toast.
@@ -33,7 +23,6 @@ struct Entry {
 #[derive(Debug, Default)]
 pub struct Notices {
     entries: Vec<Entry>,
-    next_id: u64,
     is_list_open: bool,
 }
 
@@ -55,21 +44,12 @@ impl Notices {
         if self.entries.len() >= MAX_NOTICES {
             self.entries.remove(0);
         }
-        self.entries.push(Entry { id: self.next_id, notice, count: 1, toast_until_secs });
-        self.next_id += 1;
+        self.entries.push(Entry { notice, count: 1, toast_until_secs });
     }
 
-    pub fn apply(&mut self, action: NoticeAction) {
-        match action {
-            NoticeAction::ToggleList => self.is_list_open = !self.is_list_open,
-            NoticeAction::Clear => self.entries.clear(),
-            NoticeAction::DismissAll => self.entries.iter_mut().for_each(|entry| entry.toast_until_secs = None),
-            NoticeAction::Dismiss(id) => {
-                if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == id) {
-                    entry.toast_until_secs = None;
-                }
-            }
-        }
+    /// Opens or closes the list.
+    pub fn toggle_list(&mut self) {
+        self.is_list_open = !self.is_list_open;
     }
 
     pub fn len(&self) -> usize {
@@ -100,9 +80,10 @@ const MAX_TOASTS: usize = 3;
 const MARGIN: [f32; 2] = [theme::COLOUR_BAR_WIDTH + 16.0, 44.0];
 
 /// Draws the toasts in the lower right corner, left of the colour bar, the newest at the bottom.
-pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<NoticeAction>) {
+pub fn toasts_ui(notices: &mut Notices, ctx: &egui::Context) {
     let now = ctx.input(|input| input.time);
-    let toasts: Vec<&Entry> = notices.entries.iter().filter(|e| e.toast_until_secs.is_some_and(|t| t > now)).collect();
+    let is_shown = |entry: &&mut Entry| entry.toast_until_secs.is_some_and(|until| until > now);
+    let mut toasts: Vec<&mut Entry> = notices.entries.iter_mut().filter(is_shown).collect();
     let Some(next) = toasts.iter().filter_map(|e| e.toast_until_secs).reduce(f64::min) else { return };
     ctx.request_repaint_after(Duration::try_from_secs_f64(next - now).unwrap_or_default());
     egui::Area::new(egui::Id::unique("toasts"))
@@ -110,16 +91,17 @@ pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<Notic
         .order(egui::Order::Foreground)
         .show(ctx, |ui| {
             if toasts.len() > 1 && ui.button("Close all").clicked() {
-                actions.push(NoticeAction::DismissAll);
+                toasts.iter_mut().for_each(|entry| entry.toast_until_secs = None);
             }
-            for entry in toasts.iter().rev().take(MAX_TOASTS).rev() {
+            for entry in toasts.iter_mut().rev().take(MAX_TOASTS).rev() {
                 egui::Frame::popup(ui.style()).show(ui, |ui| {
                     ui.set_max_width(420.0);
                     ui.horizontal_top(|ui| {
                         let colour = theme::severity_colour(entry.notice.severity, ui.visuals());
                         ui.label(RichText::new(severity_word(entry.notice.severity)).color(colour).strong());
                         if ui.button("Close").clicked() {
-                            actions.push(NoticeAction::Dismiss(entry.id));
+                            // The notice stays in the list.
+                            entry.toast_until_secs = None;
                         }
                     });
                     ui.add(egui::Label::new(&entry.notice.text).wrap());
@@ -128,7 +110,7 @@ pub fn toasts_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<Notic
         });
 }
 
-pub fn notice_list_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<NoticeAction>) {
+pub fn notice_list_ui(notices: &mut Notices, ctx: &egui::Context) {
     let mut open = notices.is_list_open;
     let is_escaped = open && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
     let window = egui::Window::new("Notices").open(&mut open).default_width(520.0).default_height(260.0);
@@ -138,7 +120,7 @@ pub fn notice_list_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<
             return;
         }
         if ui.button("Clear").clicked() {
-            actions.push(NoticeAction::Clear);
+            notices.entries.clear();
         }
         ui.separator();
         egui::ScrollArea::vertical().auto_shrink([false, true]).show(ui, |ui| {
@@ -151,9 +133,7 @@ pub fn notice_list_ui(notices: &Notices, ctx: &egui::Context, actions: &mut Vec<
             }
         });
     });
-    if open != notices.is_list_open || is_escaped {
-        actions.push(NoticeAction::ToggleList);
-    }
+    notices.is_list_open = open && !is_escaped;
 }
 
 #[cfg(test)]

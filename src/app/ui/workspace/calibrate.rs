@@ -1,15 +1,13 @@
 //! Calibration of the open scan from the displayed image, and scale of that image.
 
-use egui::Context;
-
-use super::app::App;
+use super::state::Workspace;
 use crate::data::{Notice, Unit, ValueScale};
 use crate::ui::run::live::LiveRun;
 use crate::ui::widgets::format;
 
-impl App {
+impl Workspace {
     /// Calibrates by the selected region, which lies in a uniform phantom of known activity.
-    pub(super) fn calibrate_by_selected(&mut self, ctx: &Context) {
+    pub fn calibrate_by_selected(&mut self) {
         let notices = match self.factor_by_selected() {
             Ok((name, factor)) => {
                 let failed = self.study.calibrate(Some(factor));
@@ -18,7 +16,7 @@ impl App {
             }
             Err(text) => vec![Notice::error(text)],
         };
-        self.notify_all(ctx, notices);
+        self.notify_all(notices);
     }
 
     /// Returns the name of the selected region and the factor from its mean, Bq/mL per count/mm.
@@ -39,7 +37,7 @@ impl App {
 
     /// Returns the unit in which a run's images are shown, if it is not their own: uptake values of a PET series, or Bq/mL with a
     /// calibration. The calibration belongs to the whole scan; a time frame has fewer counts for the same activity.
-    pub(super) fn conversion_of_run(&self, live: &LiveRun) -> Option<ValueScale> {
+    pub fn conversion_of_run(&self, live: &LiveRun) -> Option<ValueScale> {
         if let Some(open) = self.study.images() {
             return open.uptake_scale();
         }
@@ -48,12 +46,12 @@ impl App {
     }
 
     /// Returns the unit in which the displayed image is shown, if it is not its own.
-    pub(super) fn conversion_shown(&self) -> Option<ValueScale> {
+    pub fn conversion_shown(&self) -> Option<ValueScale> {
         self.run().shown_of().and_then(|(_, live)| self.conversion_of_run(live))
     }
 
     /// Returns the scale of the displayed values.
-    pub(super) fn scale(&self) -> ValueScale {
+    pub fn scale(&self) -> ValueScale {
         let unit = self.run().shown.volume().map_or(self.iteration_scheme().unit, |volume| volume.unit);
         self.conversion_shown().unwrap_or(ValueScale::own(unit))
     }

@@ -1,8 +1,6 @@
 //! List-mode data: time frames, and following of a growing file.
 
-use egui::Context;
-
-use super::app::App;
+use super::state::Workspace;
 use crate::data::{EventList, Notice, Severity};
 use crate::plan::SubsetRule;
 use crate::session::EndReason;
@@ -11,16 +9,16 @@ use crate::ui::run::live::RunState;
 use crate::ui::run::run_view::RunInput;
 use crate::ui::study::open::open_study::OpenStudy;
 
-impl App {
+impl Workspace {
     /// Starts the next time frame of a series after the end of the previous one.
-    pub(super) fn continue_frames(&mut self, ctx: &Context) {
+    pub fn continue_frames(&mut self) {
         let input = RunInput { session: &self.session, study: &self.study, rois: self.rois.masked() };
         let notices = self.runs.active_mut().advance_frames(input);
-        self.notify_all(ctx, notices);
+        self.notify_all(notices);
     }
 
     /// Returns true for an information that an earlier time frame of the series has reported.
-    pub(super) fn is_repeated_for_frames(&self, notice: &Notice) -> bool {
+    pub fn is_repeated_for_frames(&self, notice: &Notice) -> bool {
         notice.severity == Severity::Info && self.frames().is_some_and(|series| !series.done().is_empty())
     }
 
@@ -29,9 +27,9 @@ impl App {
     }
 
     /// Receives new events of a growing file. Its end restarts a run on growing data with the complete data.
-    pub(super) fn receive_list(&mut self, ctx: &Context) {
+    pub fn receive_list(&mut self) {
         let Some(notices) = self.study.open.as_mut().and_then(OpenStudy::update_list) else { return };
-        self.notify_all(ctx, notices);
+        self.notify_all(notices);
         self.study.num_made += 1;
         let Some(open) = self.study.list() else { return };
         let rule = SubsetRule::of_list(&open.list);
@@ -45,7 +43,7 @@ impl App {
             _ => false,
         };
         if restarts {
-            self.start(ctx, false);
+            self.start(false);
         }
     }
 

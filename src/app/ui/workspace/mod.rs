@@ -1,25 +1,18 @@
-//! The window as a whole: state, layout of the panels, actions.
+//! The workspace: what every tool sees (study, runs, displayed image, regions, second image, files, notices), and the requests of the
+//! tools. It knows no tool.
 
-pub mod actions;
-pub mod app;
-pub mod apply;
-mod banner;
 mod calibrate;
 pub mod commands;
 pub mod files;
 mod layering;
-pub mod layout;
-mod lesions;
-pub mod list_mode;
-mod model;
+mod list_mode;
 mod opening;
 pub mod panes;
 pub mod persistence;
-pub mod receive;
-mod recovery;
-mod series_chooser;
-pub mod simulation;
+mod receive;
+mod requests;
+mod running;
+pub mod series_chooser;
+mod simulation;
 mod spectra;
-pub mod status;
-mod tables;
-mod tools;
+pub mod state;

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use egui::Context;
-
-use super::actions::SeriesAction;
-use super::app::App;
-use super::panes::pane::Pane;
+use super::panes::pane::{OXYGEN, RATES, SWEEP};
 use super::persistence::unsaved_work::PendingAction;
 use super::series_chooser::{SeriesChooser, SeriesUse};
+use super::state::Workspace;
 use crate::data::Notice;
 use crate::io::formats::Format;
 use crate::io::{FileKind, read_epri_images, read_images};
@@ -16,7 +13,6 @@ use crate::plan::{Acquisition, ListAcquisition, ListFiles, StudyFiles};
 use crate::remote::Remote;
 use crate::session::{Control, Feed, TubeSource};
 use crate::ui::layer::state::ReadSeries;
-use crate::ui::plots::BottomTab;
 use crate::ui::study::file_check::refusal;
 use crate::ui::study::list_form::{ListForm, lacks_scanner};
 use crate::ui::study::loader::{Follower, LoadFailure, Loaded};
@@ -25,13 +21,13 @@ use crate::ui::study::source::Source;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::wake::waker;
 
-impl App {
+impl Workspace {
     /// Starts loading a study; the open one stays until then. Files of tubes, matrices and regions are for the open study, a
     /// session is restored. A notice reports a file that is no study.
-    pub(super) fn open(&mut self, ctx: &Context, source: Source) {
+    pub fn open(&mut self, source: Source) {
         match self.located(source) {
-            Ok(source) => self.open_located(ctx, source),
-            Err(reason) => self.notify(ctx, Notice::error(reason)),
+            Ok(source) => self.open_located(source),
+            Err(reason) => self.notify(Notice::error(reason)),
         }
     }
 
@@ -58,59 +54,59 @@ impl App {
         }
     }
 
-    fn open_located(&mut self, ctx: &Context, source: Source) {
-        let Source::Files(StudyFiles::File(path)) = source else { return self.confirm(ctx, PendingAction::Open(source)) };
+    fn open_located(&mut self, source: Source) {
+        let Source::Files(StudyFiles::File(path)) = source else { return self.confirm(PendingAction::Open(source)) };
         match Format::of_file(&path).map(|format| format.kind) {
-            Some(FileKind::Tubes) => self.start_tubes(ctx, TubeSource::File(path)),
-            Some(FileKind::Matrix) => self.read_matrix(ctx, path),
-            Some(FileKind::Session) => self.open_session(ctx, &path),
-            Some(FileKind::Rois | FileKind::DicomSegmentation) => self.do_with_file(ctx, FileTask::LoadRois, &path),
+            Some(FileKind::Tubes) => self.start_tubes(TubeSource::File(path)),
+            Some(FileKind::Matrix) => self.read_matrix(path),
+            Some(FileKind::Session) => self.open_session(&path),
+            Some(FileKind::Rois | FileKind::DicomSegmentation) => self.do_with_file(FileTask::LoadRois, &path),
             // It does not contain its scanner.
             _ if lacks_scanner(&path) => self.study.list_form = Some(ListForm::of(&ListFiles::of(&path))),
             _ => match refusal(&path) {
-                Some(reason) => self.notify(ctx, Notice::error(reason)),
-                None => self.confirm(ctx, PendingAction::Open(Source::file(path))),
+                Some(reason) => self.notify(Notice::error(reason)),
+                None => self.confirm(PendingAction::Open(Source::file(path))),
             },
         }
     }
 
-    pub(super) fn finish_loading(&mut self, ctx: &Context, outcome: Result<Loaded, LoadFailure>) {
+    pub fn finish_loading(&mut self, outcome: Result<Loaded, LoadFailure>) {
         let Some(loading) = self.study.loading.take() else { return };
         let source = loading.source.clone();
         match outcome {
-            Ok(loaded) => self.confirm(ctx, PendingAction::Show(Box::new(loaded), source)),
+            Ok(loaded) => self.confirm(PendingAction::Show(Box::new(loaded), source)),
             Err(failure) => {
-                self.restoring = None;
-                self.handle_load_failure(ctx, failure, SeriesUse::Study);
+                self.sessions.restoring = None;
+                self.handle_load_failure(failure, SeriesUse::Study);
             }
         }
-        self.saved.forget_confirmation();
+        self.leaving.saved.forget_confirmation();
     }
 
     /// Offers the series of a folder with several, or reports another reason.
-    pub(super) fn handle_load_failure(&mut self, ctx: &Context, failure: LoadFailure, usage: SeriesUse) {
+    pub fn handle_load_failure(&mut self, failure: LoadFailure, usage: SeriesUse) {
         match failure {
-            LoadFailure::Series(series) => self.series_chooser = Some(SeriesChooser::start(usage, series, waker(ctx))),
-            LoadFailure::Text(text) => self.notify(ctx, Notice::error(text)),
+            LoadFailure::Series(series) => self.files.series = Some(SeriesChooser::start(usage, series, waker(&self.ctx))),
+            LoadFailure::Text(text) => self.notify(Notice::error(text)),
         }
     }
 
     /// Returns the reader of the second image: along the axes of the study.
-    pub(super) fn layer_reader(&self) -> ReadSeries {
+    pub fn layer_reader(&self) -> ReadSeries {
         if self.run().forms.settings.bounds.is_sweep() { read_epri_images } else { read_images }
     }
 
-    pub(super) fn apply_series(&mut self, ctx: &Context, action: SeriesAction) {
-        let Some(chooser) = self.series_chooser.take() else { return };
-        let SeriesAction::Open(index) = action else { return };
+    /// Opens a series of the chooser.
+    pub fn open_series(&mut self, index: usize) {
+        let Some(chooser) = self.files.series.take() else { return };
         let Some(file) = chooser.file(index) else { return };
         match chooser.usage {
-            SeriesUse::Study => self.open(ctx, Source::file(file)),
-            SeriesUse::SecondImage => self.layer.start(&file, self.layer_reader(), waker(ctx)),
+            SeriesUse::Study => self.open(Source::file(file)),
+            SeriesUse::SecondImage => self.layer.start(&file, self.layer_reader(), waker(&self.ctx)),
         }
     }
 
-    pub(super) fn show_study(&mut self, ctx: &Context, loaded: Loaded, source: Source) {
+    pub fn show_study(&mut self, loaded: Loaded, source: Source) {
         self.session.send(Control::Cancel);
         self.study.number += 1;
         self.runs.clear(&self.session);
@@ -120,25 +116,25 @@ impl App {
         self.slices.begin_study(is_the_same);
         let tubes = self.study.tubes().map(|tubes| (Arc::clone(&tubes.set), tubes.file.clone()));
         let matrix = self.study.pairs().and_then(|open| Some((open.matrix.clone()?, open.matrix_file.clone())));
-        let notices = self.show_open(ctx, loaded.open, loaded.follower);
+        let notices = self.show_open(loaded.open, loaded.follower);
         // The matrix of the previous study fits another study of the same ring.
         if let Some((matrix, file)) = matrix {
             let _ = self.study.take_matrix(matrix, file);
         }
-        self.keep_fitting_tubes(ctx, tubes);
+        self.keep_fitting_tubes(tubes);
         if !is_the_same {
             self.layer.clear();
             self.spectra.clear();
-            self.reset_for_study(ctx);
+            self.reset_for_study();
         }
         // Another map of the same study.
         if let Some(display) = self.layer.shown_attenuation() {
             self.show_attenuation(Some(display));
         }
         let calibration = self.study.read_calibration();
-        self.notify_all(ctx, notices.into_iter().chain(calibration));
+        self.notify_all(notices.into_iter().chain(calibration));
         (self.study.source, self.study.starts_when_made) = (Some(source.clone()), false);
-        let waits = restored.is_some_and(|session| self.apply_session(ctx, session));
+        let waits = restored.is_some_and(|session| self.apply_session(session));
         if !is_the_same {
             self.rois.undo.restart(&self.rois.document);
         }
@@ -151,10 +147,10 @@ impl App {
         match (self.options.autostart || self.study.images().is_some()) && !waits {
             // A continuous-wave acquisition needs its reference spectrum first, unless the form has the spectra of its radicals.
             true if self.study.sweep().is_some_and(|sweep| sweep.lacks_reference() && sweep.radicals.is_empty()) => {
-                self.ask(ctx, FileTask::Reference);
+                self.ask(FileTask::Reference);
             }
             true => {
-                if self.start(ctx, false) {
+                if self.start(false) {
                     self.runs.active_mut().mark_automatic();
                 }
             }
@@ -163,41 +159,41 @@ impl App {
     }
 
     /// Shows a study and follows a growing file; returns the notices of the study.
-    fn show_open(&mut self, ctx: &Context, mut open: OpenStudy, follower: Option<Follower>) -> Vec<Notice> {
+    fn show_open(&mut self, mut open: OpenStudy, follower: Option<Follower>) -> Vec<Notice> {
         self.options.trace.record("study_ready", &[open.study.measured.amount()]);
         let notices = open.study.notices.clone();
         match follower {
             Some(Follower::List(follower, events)) => {
                 let acquisition = ListAcquisition::growing(*events);
-                let feed = Feed::follow_list(*follower, acquisition.clone(), self.on_arrival(ctx));
-                if let Some(feed) = self.feed_or_notice(ctx, feed) {
+                let feed = Feed::follow_list(*follower, acquisition.clone(), self.on_arrival());
+                if let Some(feed) = self.feed_or_notice(feed) {
                     open.follow_list(acquisition, feed);
                 }
             }
             Some(Follower::Sweep(follower)) => {
-                let arrived = self.on_arrival(ctx);
+                let arrived = self.on_arrival();
                 if let Some(sweep) = open.sweep_mut() {
                     let feed = Feed::follow(*follower, sweep.whole().clone(), arrived);
-                    sweep.feed = self.feed_or_notice(ctx, feed);
+                    sweep.feed = self.feed_or_notice(feed);
                 }
             }
             None => {}
         }
         if open.list().is_some() {
-            self.panes.show(Pane::Table(BottomTab::Rates));
+            self.panes.show(&RATES);
         }
         if open.sweep().is_some() {
-            self.panes.show(Pane::Table(BottomTab::Sweep));
+            self.panes.show(&SWEEP);
         }
         if open.oximetry().is_some() {
-            self.panes.show(Pane::Table(BottomTab::Oxygen));
+            self.panes.show(&OXYGEN);
         }
         self.study.open = Some(open);
         notices
     }
 
     /// Replaces all regions by those of the study.
-    pub(super) fn take_rois_from_study(&mut self) {
+    pub fn take_rois_from_study(&mut self) {
         if let Some(open) = &self.study.open {
             self.rois.set(open.study.rois.clone());
             self.mark_rois_saved();
@@ -205,38 +201,38 @@ impl App {
     }
 
     /// Returns the callback of a feed: it wakes the solver and the window.
-    pub(super) fn on_arrival(&self, ctx: &Context) -> impl Fn() + Send + use<> {
-        let (arrived, wake) = (self.session.on_arrival(), waker(ctx));
+    pub fn on_arrival(&self) -> impl Fn() + Send + use<> {
+        let (arrived, wake) = (self.session.on_arrival(), waker(&self.ctx));
         move || {
             arrived();
             wake();
         }
     }
 
-    pub(super) fn feed_or_notice(&mut self, ctx: &Context, feed: std::io::Result<Feed>) -> Option<Feed> {
+    pub fn feed_or_notice(&mut self, feed: std::io::Result<Feed>) -> Option<Feed> {
         feed.map_err(|error| {
             let text = format!("following the file failed: no thread could be started ({error}); close other programs");
-            self.notify(ctx, Notice::error(text));
+            self.notify(Notice::error(text));
         })
         .ok()
     }
 
     /// Replays the open acquisition from its first projection.
-    pub(super) fn replay(&mut self, ctx: &Context) {
+    pub fn replay(&mut self) {
         if let Some(host) = self.remote.as_ref().map(Remote::host) {
             let text = format!("a sweep is not played again on {host}; its image there is made of all projections");
-            return self.notify(ctx, Notice::error(text));
+            return self.notify(Notice::error(text));
         }
-        let arrived = self.on_arrival(ctx);
+        let arrived = self.on_arrival();
         let Some(open) = self.study.sweep_mut() else { return };
         let whole = open.whole().snapshot();
         open.acquisition = Acquisition::growing(whole.without_projections());
         open.selected = None;
         let feed = Feed::replay(whole.projections, open.pace, open.acquisition.clone(), arrived);
-        let feed = self.feed_or_notice(ctx, feed);
+        let feed = self.feed_or_notice(feed);
         if let Some(open) = self.study.sweep_mut() {
             open.feed = feed;
         }
-        self.start(ctx, false);
+        self.start(false);
     }
 }

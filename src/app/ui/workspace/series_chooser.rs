@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use egui::{Align2, ColorImage, Context, Rect, Response, ScrollArea, Sense, TextureHandle, TextureOptions, Ui, WidgetInfo};
 use rayon::prelude::*;
 
-use super::actions::{Action, SeriesAction};
+use super::state::{Request, request};
 use crate::data::{FoundSeries, Modality, Unit};
 use crate::io::dicom::{SeriesSlice, read_middle_slice};
 use crate::task::{BackgroundTask, Task};
@@ -72,7 +72,7 @@ impl SeriesChooser {
     }
 }
 
-pub fn series_chooser_ui(chooser: &SeriesChooser, ctx: &Context, actions: &mut Vec<Action>) {
+pub fn series_chooser_ui(chooser: &SeriesChooser, ctx: &Context, requests: &mut Vec<Request>) {
     let title = match chooser.usage {
         SeriesUse::Study => "Choose a series",
         SeriesUse::SecondImage => "Choose a series for the second image",
@@ -84,17 +84,17 @@ pub fn series_chooser_ui(chooser: &SeriesChooser, ctx: &Context, actions: &mut V
             let mut first = None;
             for (index, (series, thumbnail)) in chooser.series.iter().zip(&chooser.thumbnails).enumerate() {
                 let row = row_ui(series, thumbnail.as_ref(), ui);
-                let row = push_if_clicked(row, actions, Action::Series(SeriesAction::Open(index)));
+                let row = push_if_clicked(row, requests, request(move |work| work.open_series(index)));
                 first.get_or_insert(row);
             }
             first
         });
         ui.add_space(4.0);
-        let cancel = push_if_clicked(ui.button("Cancel"), actions, Action::Series(SeriesAction::Close));
+        let cancel = push_if_clicked(ui.button("Cancel"), requests, request(|work| work.files.series = None));
         rows.inner.unwrap_or(cancel)
     });
     if is_escaped {
-        actions.push(Action::Series(SeriesAction::Close));
+        requests.push(request(|work| work.files.series = None));
     }
 }
 

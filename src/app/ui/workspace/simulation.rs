@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use egui::Context;
-
-use super::app::App;
+use super::state::Workspace;
 use crate::data::{Notice, PairCounts, ResponseMatrix, TubeSet};
 use crate::montecarlo::TubeRecipe;
 use crate::plan::{ProjectorChoice, StartInfo};
@@ -18,33 +16,33 @@ fn take_product<S: Source>(producer: &mut Option<Producer<S>>) -> Option<(S, Out
     Some((producer.take()?.source().clone(), outcome))
 }
 
-impl App {
+impl Workspace {
     /// Starts simulating tubes for the scanner of the open study.
-    pub(super) fn simulate_tubes(&mut self, ctx: &Context, recipe: TubeRecipe) {
+    pub fn simulate_tubes(&mut self, recipe: TubeRecipe) {
         let Some(open) = self.study.open.as_ref().and_then(OpenStudy::counts) else { return };
         match open.scanner_of_tubes() {
             Ok(scanner) => {
                 let (cache, device) = (self.options.cache.clone(), self.runs.active().forms.settings.device);
-                self.start_tubes(ctx, TubeSource::Simulation { scanner, recipe, device, cache });
+                self.start_tubes(TubeSource::Simulation { scanner, recipe, device, cache });
             }
-            Err(reason) => self.notify(ctx, Notice::error(reason.to_string())),
+            Err(reason) => self.notify(Notice::error(reason.to_string())),
         }
     }
 
     /// Starts simulating or reading tubes; cancels earlier work of this kind.
-    pub(super) fn start_tubes(&mut self, ctx: &Context, source: TubeSource) {
-        let wake = ctx.clone();
+    pub fn start_tubes(&mut self, source: TubeSource) {
+        let wake = self.ctx.clone();
         self.study.tube_maker = Some(Producer::start(source, move || wake.request_repaint()));
     }
 
     /// Starts reading a system matrix; cancels earlier work of this kind.
-    pub(super) fn read_matrix(&mut self, ctx: &Context, path: PathBuf) {
-        let wake = ctx.clone();
+    pub fn read_matrix(&mut self, path: PathBuf) {
+        let wake = self.ctx.clone();
         self.study.matrix_maker = Some(Producer::start(MatrixFile(path), move || wake.request_repaint()));
     }
 
     /// Receives tubes and matrices. The next run uses them.
-    pub(super) fn receive_simulations(&mut self, ctx: &Context) {
+    pub fn receive_simulations(&mut self) {
         if let Some((source, outcome)) = take_product(&mut self.study.tube_maker) {
             let file = if let TubeSource::File(path) = source { Some(path) } else { None };
             let taken = outcome.and_then(|(set, notices)| self.study.take_tubes(Arc::new(set), file).map(|()| notices));
@@ -54,26 +52,26 @@ impl App {
                 self.runs.active_mut().forms.settings.projector = ProjectorChoice::TUBES;
             }
             let text = is_chosen.then_some("the next run uses these tubes of response (projector tubes)");
-            self.finish_simulation(ctx, taken, text);
+            self.finish_simulation(taken, text);
         }
         if let Some((MatrixFile(path), outcome)) = take_product(&mut self.study.matrix_maker) {
             let take = |(matrix, notices)| self.study.take_matrix(Arc::new(matrix), Some(path)).map(|()| notices);
             let taken = outcome.and_then(take);
-            self.finish_simulation(ctx, taken, Some("the next run uses this system matrix"));
+            self.finish_simulation(taken, Some("the next run uses this system matrix"));
         }
     }
 
     /// Reports the result, and starts a run that waits for it.
-    fn finish_simulation(&mut self, ctx: &Context, taken: Result<Vec<Notice>, String>, text: Option<&str>) {
+    fn finish_simulation(&mut self, taken: Result<Vec<Notice>, String>, text: Option<&str>) {
         match taken {
-            Ok(notices) => self.notify_all(ctx, notices.into_iter().chain(text.map(Notice::info))),
-            Err(reason) => self.notify(ctx, Notice::error(reason)),
+            Ok(notices) => self.notify_all(notices.into_iter().chain(text.map(Notice::info))),
+            Err(reason) => self.notify(Notice::error(reason)),
         }
-        self.start_if_waiting(ctx);
+        self.start_if_waiting();
     }
 
     /// Stores tubes and matrix that a run has made, for later runs and for the window.
-    pub(super) fn take_simulations_of_run(&mut self, info: &StartInfo) {
+    pub fn take_simulations_of_run(&mut self, info: &StartInfo) {
         if !self.study.is_of_open(&info.job) {
             return;
         }
@@ -90,10 +88,10 @@ impl App {
 
     /// Stores tubes of the previous study, and continues their simulation, if they fit the open one. A notice reports tubes
     /// that do not.
-    pub(super) fn keep_fitting_tubes(&mut self, ctx: &Context, tubes: Option<(Arc<TubeSet>, Option<PathBuf>)>) {
+    pub fn keep_fitting_tubes(&mut self, tubes: Option<(Arc<TubeSet>, Option<PathBuf>)>) {
         self.study.tube_form = None;
         if let Some(Err(reason)) = tubes.map(|(set, file)| self.study.take_tubes(set, file)) {
-            self.notify(ctx, Notice::info(format!("tubes of the previous study discarded: {reason}")));
+            self.notify(Notice::info(format!("tubes of the previous study discarded: {reason}")));
         }
         let scanner = self.study.open.as_ref().and_then(OpenStudy::counts).and_then(|open| open.scanner_of_tubes().ok());
         if let Some(TubeSource::Simulation { scanner: simulated, .. }) = self.study.tube_maker.as_ref().map(Producer::source)
@@ -101,7 +99,7 @@ impl App {
         {
             let text = format!("tubes of {} are no longer made: they do not fit the study that is open now", simulated.title);
             self.study.tube_maker = None;
-            self.notify(ctx, Notice::info(text));
+            self.notify(Notice::info(text));
         }
     }
 

@@ -112,6 +112,12 @@ impl FrameSeries {
         first
     }
 
+    /// Returns the index of the frame before or after the selected one.
+    pub fn neighbour(&self, forward: bool) -> Option<usize> {
+        let (stops, at) = (self.stops(), self.position());
+        if forward { stops.into_iter().find(|stop| *stop > at) } else { stops.into_iter().rev().find(|stop| *stop < at) }
+    }
+
     /// Returns the indices of the frames that can be displayed: the complete ones and the computing one.
     pub fn stops(&self) -> Vec<usize> {
         let current = (!self.done.contains_key(&self.current)).then_some(self.current);
@@ -202,7 +208,6 @@ impl FrameSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::run::frames::slider::neighbour;
 
     fn ended(run: RunId, reason: EndReason) -> LiveRun {
         let mut live = LiveRun::requested(run, 1, &[], false);
@@ -228,9 +233,9 @@ mod tests {
         let told: Vec<&str> = series.left_out.iter().map(|notice| &notice.text[..12]).collect();
         assert_eq!(told, ["frame 1 of 4", "frame 4 of 4"]);
         assert_eq!(series.text_of(1, 2).unwrap(), "frame 2 of 4, 1–2 s");
-        assert_eq!((neighbour(&series, false), neighbour(&series, true)), (Some(1), None));
+        assert_eq!((series.neighbour(false), series.neighbour(true)), (Some(1), None));
         series.select(Some(1));
-        assert_eq!((series.selected().unwrap().run, neighbour(&series, false), neighbour(&series, true)), (1, None, Some(2)));
+        assert_eq!((series.selected().unwrap().run, series.neighbour(false), series.neighbour(true)), (1, None, Some(2)));
         series.select(Some(3));
         assert!(series.selected().is_none() && series.position() == 2, "what is not done cannot be looked at");
     }

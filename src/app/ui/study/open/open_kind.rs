@@ -2,20 +2,14 @@
 
 use std::path::Path;
 
-use egui::Ui;
-
 use crate::operator::Accumulation;
 use crate::session::Feed;
-use crate::ui::study::action::StudyAction;
 use crate::ui::widgets::image_axes::ImageAxes;
 
 /// State of the window for one kind of data.
 pub trait OpenKind {
     /// Returns the facts of the data by name.
     fn facts(&self) -> Vec<(&'static str, String)>;
-
-    /// Draws their buttons in the study panel; `is_loading` = another study is being loaded.
-    fn ui(&self, _is_loading: bool, _ui: &mut Ui, _actions: &mut Vec<StudyAction>) {}
 
     /// Returns the file of the measured data, local or on the server.
     fn measured_file(&self) -> Option<&Path>;

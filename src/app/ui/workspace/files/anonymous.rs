@@ -9,36 +9,36 @@ use crate::pacs::Instance;
 use crate::plan::Provenance;
 use crate::text::counted;
 use crate::ui::study::open::open_study::OpenStudy;
-use crate::ui::workspace::app::App;
+use crate::ui::workspace::state::Workspace;
 
 /// Title of an anonymous image in reports and pictures.
 const ANONYMOUS_IMAGE: &str = "anonymous image";
 
 const ANONYMOUS_BASELINE: &str = "the baseline";
 
-impl App {
+impl Workspace {
     /// Returns true if written and sent files have no identity of the patient.
     pub fn is_anonymous(&self) -> bool {
         self.preferences.is_anonymous
     }
 
-    pub(in crate::ui) fn record_to_write(&self, record: Provenance) -> Provenance {
+    pub fn record_to_write(&self, record: Provenance) -> Provenance {
         if self.is_anonymous() { record.anonymised() } else { record }
     }
 
     /// Returns the title of the study in a file to write.
-    pub(in crate::ui) fn title_to_write(&self) -> String {
+    pub fn title_to_write(&self) -> String {
         let title = self.study.open.as_ref().map_or("no study", OpenStudy::title);
         if self.is_anonymous() { ANONYMOUS_IMAGE.to_owned() } else { title.to_owned() }
     }
 
     /// Returns the title of a baseline in a file to write.
-    pub(in crate::ui) fn baseline_to_write(&self, title: &str) -> String {
+    pub fn baseline_to_write(&self, title: &str) -> String {
         if self.is_anonymous() { ANONYMOUS_BASELINE.to_owned() } else { title.to_owned() }
     }
 
     /// Returns patient, study and space of a DICOM series to write.
-    pub(in crate::ui) fn context_to_write(&self) -> SeriesContext {
+    pub fn context_to_write(&self) -> SeriesContext {
         let of_images = self.study.images().map(|open| SeriesContext::of_series(&open.series.names, open.series.placement));
         let context = of_images.unwrap_or_default();
         if self.is_anonymous() { context.anonymised(Patient::default()) } else { context }

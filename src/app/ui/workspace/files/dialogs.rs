@@ -10,11 +10,11 @@ use super::file_dialog::FileDialog;
 use super::send_form::SendForm;
 use super::send_panel::send_ui;
 use crate::task::BackgroundTask;
-use crate::ui::plots::plot_options::PlotToSave;
+use crate::ui::run::plot_options::PlotToSave;
 use crate::ui::widgets::fields::{anonymise_ui, push_if_clicked};
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::modal::modal_ui;
-use crate::ui::workspace::actions::{Action, FileAction};
+use crate::ui::workspace::state::{Request, Workspace, anonymise, request};
 
 /// Shortest time of a dialog that a person cancels. An earlier empty answer means that the desktop has no dialog: this takes
 /// some 10 ms, and 10 times as long on a busy machine.
@@ -125,20 +125,24 @@ pub fn is_of_study(task: FileTask) -> bool {
 
 /// Returns true if the setting of anonymous files concerns a task.
 fn can_be_anonymous(task: FileTask) -> bool {
-    use FileTask::{ExportCsv, Lesions, Lines, NemaReport, SaveFilm, SaveImage, SavePicture, SavePlot};
-    matches!(task, SaveImage | ExportCsv | SavePlot | SavePicture(_) | SaveFilm(_) | NemaReport(_) | Lesions(_) | Lines)
+    use FileTask::{ExportCsv, OfTool, SaveFilm, SaveImage, SavePicture, SavePlot};
+    match task {
+        SaveImage | ExportCsv | SavePlot | SavePicture(_) | SaveFilm(_) => true,
+        OfTool(file) => file.new_file.is_some(),
+        _ => false,
+    }
 }
 
 /// Draws the open question or path window.
-pub fn dialogs_ui(dialogs: &Dialogs, is_anonymous: bool, ctx: &egui::Context, actions: &mut Vec<Action>) {
+pub fn dialogs_ui(dialogs: &Dialogs, is_anonymous: bool, ctx: &egui::Context, requests: &mut Vec<Request>) {
     if let Some(overwrite) = &dialogs.overwrite {
-        overwrite_ui(overwrite, ctx, actions);
+        overwrite_ui(overwrite, ctx, requests);
     } else if let Some((task, typed)) = &dialogs.typed {
         let host = dialogs.host.as_deref().filter(|_| is_of_study(*task));
         let setting = can_be_anonymous(*task).then_some(is_anonymous);
-        path_window_ui((*task, typed), host.ok_or(&dialogs.folder), setting, ctx, actions);
+        path_window_ui((*task, typed), host.ok_or(&dialogs.folder), setting, ctx, requests);
     } else if let Some(form) = &dialogs.send {
-        send_ui(form, is_anonymous, ctx, actions);
+        send_ui(form, is_anonymous, ctx, requests);
     }
 }
 
@@ -149,7 +153,7 @@ fn path_window_ui(
     place: Result<&str, &PathBuf>,
     is_anonymous: Option<bool>,
     ctx: &egui::Context,
-    actions: &mut Vec<Action>,
+    requests: &mut Vec<Request>,
 ) {
     let mut text = typed.to_owned();
     let dialog = FileDialog::of(task);
@@ -187,23 +191,24 @@ fn path_window_ui(
             let can = !text.trim().is_empty();
             if ui.add_enabled(can, egui::Button::new("OK")).clicked() || (can && entered) {
                 let path = place.map_or_else(|folder| folder.join(text.trim()), |_| PathBuf::from(text.trim()));
-                actions.push(Action::File(FileAction::Choose(task, path)));
+                requests.push(request(move |work| work.choose_file(task, path)));
             }
-            push_if_clicked(ui.button("Cancel"), actions, Action::File(FileAction::CloseTyped));
-            actions.extend(is_anonymous.and_then(|is_on| anonymise_ui(is_on, ui)).map(Action::Anonymise));
+            push_if_clicked(ui.button("Cancel"), requests, request(Workspace::cancel_typed));
+            requests.extend(is_anonymous.and_then(|is_on| anonymise_ui(is_on, ui)).map(anonymise));
         });
         edit
     });
     if text != typed {
-        actions.insert(0, Action::File(FileAction::EditTyped(text)));
+        let edit = move |work: &mut Workspace| work.files.dialogs.typed.iter_mut().for_each(|(_, typed)| typed.clone_from(&text));
+        requests.insert(0, request(edit));
     }
     if is_escaped {
-        actions.push(Action::File(FileAction::CloseTyped));
+        requests.push(request(Workspace::cancel_typed));
     }
 }
 
 /// Asks before files are overwritten.
-fn overwrite_ui(overwrite: &Overwrite, ctx: &egui::Context, actions: &mut Vec<Action>) {
+fn overwrite_ui(overwrite: &Overwrite, ctx: &egui::Context, requests: &mut Vec<Request>) {
     let title = if overwrite.files.len() == 1 { "Replace this file?" } else { "Replace these files?" };
     let is_escaped = modal_ui(ctx, "overwrite", title, |ui| {
         for file in &overwrite.files {
@@ -212,13 +217,13 @@ fn overwrite_ui(overwrite: &Overwrite, ctx: &egui::Context, actions: &mut Vec<Ac
         ui.label(if overwrite.files.len() == 1 { "It exists already." } else { "They exist already." });
         ui.add_space(4.0);
         ui.horizontal(|ui| {
-            push_if_clicked(ui.button("Replace"), actions, Action::File(FileAction::Replace));
-            push_if_clicked(ui.button("Keep"), actions, Action::File(FileAction::Keep))
+            push_if_clicked(ui.button("Replace"), requests, request(Workspace::replace_files));
+            push_if_clicked(ui.button("Keep"), requests, request(Workspace::keep_files))
         })
         .inner
     });
     if is_escaped {
-        actions.push(Action::File(FileAction::Keep));
+        requests.push(request(Workspace::keep_files));
     }
 }
 

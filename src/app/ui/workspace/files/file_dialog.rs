@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::io::formats::{self, Access, Content, described, endings, extensions};
 use crate::io::{Correction, files_written};
 use crate::ui::study::file_check::{STUDIES, studies};
-use crate::ui::widgets::file_task::{FileTask, LesionFile, ListTable, NemaStandard};
+use crate::ui::widgets::file_task::{FileTask, ListTable, ToolFile};
 
 pub struct FileDialog {
     pub title: &'static str,
@@ -99,11 +99,6 @@ impl FileDialog {
                 "widths by the distance from the axis (.toml)",
                 vec![filter("Resolution model", &["toml"]), all_files()],
             ),
-            FileTask::RecoveryStandard => read(
-                "Bands of recovery coefficients",
-                "limits for the NEMA spheres (.toml)",
-                vec![filter("Standard", &["toml"]), all_files()],
-            ),
             FileTask::OpenLayer => {
                 let dialog = read_content("Second image", Content::Image);
                 let formats = format!("an image ({}), or a folder with a DICOM series", endings(Content::Image, Access::Read));
@@ -151,23 +146,9 @@ impl FileDialog {
                 write("Save a picture", formats, vec![filter("PNG", &["png"])], "picture.png")
             }
             FileTask::SaveFilm(_) => write("Save a film", ".png, an animated picture", vec![filter("PNG", &["png"])], "film.png"),
-            FileTask::Lesions(LesionFile::Table) => {
-                write("Export the lesions", ".csv", vec![filter("CSV", &["csv"])], "lesions.csv")
-            }
-            FileTask::Lesions(LesionFile::Segmentation) => {
-                let formats = endings(Content::Segmentation, Access::Write);
-                write("Export the segmentation", formats, vec![filter("DICOM SEG", &["dcm"])], "lesions.seg.dcm")
-            }
-            FileTask::Lesions(LesionFile::Report) => {
-                write("Report on the lesions", ".pdf", vec![filter("PDF", &["pdf"])], "lesions.pdf")
-            }
-            FileTask::Lines => write("Export the lines of the regions", ".csv", vec![filter("CSV", &["csv"])], "lines.csv"),
-            FileTask::NemaReport(standard) => {
-                let title = match standard {
-                    NemaStandard::Body => "Report of NEMA NU 2 image quality",
-                    NemaStandard::SmallAnimal => "Report of NEMA NU 4 image quality",
-                };
-                write(title, ".pdf", vec![filter("PDF", &["pdf"])], "nema.pdf")
+            FileTask::OfTool(ToolFile { title, formats, filter: (name, endings), new_file, .. }) => {
+                let filters = [vec![filter(name, endings)], new_file.map_or_else(|| vec![all_files()], |_| Vec::new())].concat();
+                Self { title, formats: (*formats).to_owned(), filters, new_file: *new_file }
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::data::{Notice, Psf, RecoveryStandard, Roi};
+use crate::data::{Notice, Psf, Roi};
 use crate::session::RunId;
 use crate::task::BackgroundTask;
 use crate::ui::widgets::file_task::FileTask;
@@ -13,7 +13,6 @@ pub(in crate::ui) enum FileResult {
     Written(Vec<Notice>),
     Psf(Psf),
     Radical(Vec<Notice>),
-    Standard(RecoveryStandard),
     /// Regions for the study with this number.
     Rois(usize, (Vec<Roi>, Vec<Notice>)),
 }

@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use egui::Context;
-
 use crate::data::Volume;
 use crate::io::check_image_unit;
 use crate::measure::oximetry::MASK_FRACTION;
@@ -12,9 +10,9 @@ use crate::plan::{ImageKind, OximetryRecord, Provenance};
 use crate::ui::layer::run_map::RunMap;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::widgets::file_task::FileTask;
-use crate::ui::workspace::app::App;
+use crate::ui::workspace::state::Workspace;
 
-impl App {
+impl Workspace {
     /// Returns the provenance of the displayed image: its run, iterate and filter.
     pub fn provenance(&self) -> Option<Provenance> {
         self.run().provenance()
@@ -24,12 +22,12 @@ impl App {
     ///
     /// # Errors
     /// No image is displayed. A notice reports later failures.
-    pub(in crate::ui) fn save_image(&mut self, ctx: &Context, path: &Path) -> Result<(), String> {
+    pub fn save_image(&mut self, path: &Path) -> Result<(), String> {
         let (Some(mut volume), Some(mut provenance)) = (self.run().shown.image().cloned(), self.provenance()) else {
             return Err("there is no image to save yet".to_owned());
         };
         if !self.run().live.radical_names().is_empty() {
-            return self.save_radicals(ctx, path);
+            return self.save_radicals(path);
         }
         let map = self.covering_map();
         let line_map = self.covering_line_map();
@@ -51,7 +49,7 @@ impl App {
         let conversion = self.conversion_shown().filter(|_| !is_map);
         let unit = conversion.map_or(volume.unit, |scale| scale.unit);
         check_image_unit(path, unit, provenance.pet.as_ref()).map_err(|error| error.to_string())?;
-        self.write_in_background(ctx, FileTask::SaveImage, path, move |path| {
+        self.write_in_background(FileTask::SaveImage, path, move |path| {
             let converted = conversion.map(|scale| volume.converted(scale));
             let volume = converted.as_ref().unwrap_or(&volume);
             let provenance = match conversion {
@@ -91,7 +89,7 @@ impl App {
 
     /// Writes the provenance record of a table of the run's numbers: of the displayed image if it belongs to the run, else of
     /// the newest image.
-    pub(in crate::ui) fn save_provenance_of_table(&mut self, ctx: &Context, path: &Path) {
+    pub fn save_provenance_of_table(&mut self, path: &Path) {
         let shown = self.run().shown_of().filter(|(_, run)| run.run == self.run().live.run).and(self.run().shown.volume());
         let provenance = match shown {
             Some(volume) => self.provenance().map(|provenance| provenance.of_image(volume)),
@@ -104,6 +102,6 @@ impl App {
         });
         let provenance = provenance.map(|record| self.record_to_write(record));
         let notice = provenance.and_then(|provenance| provenance.beside([path]).write_beside(path));
-        self.notify_all(ctx, notice);
+        self.notify_all(notice);
     }
 }

@@ -2,28 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::Context;
-
 use super::anonymous::anonymous_series;
 use crate::data::Notice;
 use crate::pacs::{self, Instance, Node};
 use crate::task::Task;
 use crate::text::counted;
 use crate::ui::widgets::file_task::FileTask;
-use crate::ui::workspace::app::App;
+use crate::ui::workspace::state::Workspace;
 
 /// Largest number of failed objects that an error names.
 const MAX_NAMED: usize = 3;
 
-impl App {
+impl Workspace {
     /// Sends the series of the form in the background, and stores its node in the preferences.
-    pub(in crate::ui) fn send_series(&mut self, ctx: &Context) {
-        let Some(form) = self.dialogs.send.take() else { return };
+    pub fn send_series(&mut self) {
+        let Some(form) = self.files.dialogs.send.take() else { return };
         let Ok(node) = form.node() else { return };
         let calling = form.calling.clone();
         (self.preferences.node, self.preferences.calling) = (Some(node.clone()), Some(calling.clone()));
         let is_anonymous = self.is_anonymous();
-        self.write_in_background(ctx, FileTask::SendSeries, &form.folder, move |folder| match is_anonymous {
+        self.write_in_background(FileTask::SendSeries, &form.folder, move |folder| match is_anonymous {
             true => send_anonymous(folder, &node, &calling),
             false => send(&[folder.to_owned()], &node, &calling),
         });

@@ -5,13 +5,13 @@ use egui::{Context, TextEdit};
 use super::send_form::SendForm;
 use crate::ui::widgets::fields::anonymise_ui;
 use crate::ui::widgets::modal::form_ui;
-use crate::ui::workspace::actions::{Action, FileAction};
+use crate::ui::workspace::state::{Request, Workspace, anonymise, request};
 
-pub fn send_ui(form: &SendForm, is_anonymous: bool, ctx: &Context, actions: &mut Vec<Action>) {
+pub fn send_ui(form: &SendForm, is_anonymous: bool, ctx: &Context, requests: &mut Vec<Request>) {
     let mut edited = form.clone();
     let text = format!("All DICOM files of {}. The connection is not encrypted.", form.folder.display());
     let submit = ("Send", "Send to this node");
-    let close = || Action::File(FileAction::EditSend(None));
+    let close = || request(|work| work.files.dialogs.send = None);
     let (mut closing, mut setting) = (Vec::new(), None);
     let is_submitted = form_ui(ctx, "Send a DICOM series", &text, submit, &mut closing, close, |ui, _| {
         egui::Grid::new("node").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
@@ -32,14 +32,15 @@ pub fn send_ui(form: &SendForm, is_anonymous: bool, ctx: &Context, actions: &mut
             ui.label(problem);
         }
     });
-    actions.extend(setting.map(Action::Anonymise));
+    requests.extend(setting.map(anonymise));
     if edited != *form {
-        actions.push(Action::File(FileAction::EditSend(Some(edited.clone()))));
+        let form = edited.clone();
+        requests.push(request(|work| work.files.dialogs.send = Some(form)));
     }
     // The form stays open for a node that is none.
     match is_submitted {
         true if edited.node().is_err() => {}
-        true => actions.push(Action::File(FileAction::Send)),
-        false => actions.append(&mut closing),
+        true => requests.push(request(Workspace::send_series)),
+        false => requests.append(&mut closing),
     }
 }

@@ -1,11 +1,8 @@
 //! Arrangements of the panes for the kinds of work.
 
 use egui_tiles::{Container, Linear, LinearDir, Tabs, TileId, Tiles, Tree};
-use strum::VariantArray as _;
 
-use super::pane::Pane;
-use crate::ui::plots::BottomTab;
-use crate::ui::plots::plot_options::PlotKind;
+use super::pane::{COMPARE, CONTRAST, NOISE, PROFILE, PROGRESS, Pane, ROIS, SWEEP};
 use crate::ui::slices::rotatable_view::RotatableContent;
 use crate::ui::slices::view_layout::Layout;
 use crate::ui::widgets::theme;
@@ -65,55 +62,45 @@ impl Arrangement {
         }
     }
 
+    /// Returns the tree of the panes with the table in front; the others are added by [`super::pane_tree::PaneTree::offer`].
     pub fn tree(self) -> Tree<Pane> {
         let mut tiles = Tiles::default();
         let root = match self {
             Arrangement::Watch => {
-                let [noise, contrast] = [PlotKind::Noise, PlotKind::Contrast].map(|kind| [Pane::Plot(kind)]);
-                let curves = [PlotKind::Profile, PlotKind::Progress].map(Pane::Plot);
-                let tables = tables(BottomTab::Rois);
-                let lower = row(&mut tiles, &[(&tables, 0.43), (&noise, 0.19), (&contrast, 0.19), (&curves, 0.19)]);
-                beside_side(&mut tiles, &[Pane::Image], lower, [0.67, SIDE])
+                let lower = [(vec![ROIS], 0.43), (vec![NOISE], 0.19), (vec![CONTRAST], 0.19), (vec![PROFILE, PROGRESS], 0.19)];
+                let lower = row(&mut tiles, lower);
+                beside_side(&mut tiles, Pane::Image, lower, [0.67, SIDE])
             }
             Arrangement::Compare => {
-                let curves = [PlotKind::Contrast, PlotKind::Noise, PlotKind::Progress].map(Pane::Plot);
-                let lower = row(&mut tiles, &[(&tables(BottomTab::Compare), 0.5), (&curves, 0.25), (&PROFILE, 0.25)]);
-                beside_side(&mut tiles, &[Pane::Image], lower, [0.62, SIDE])
+                let lower = [(vec![COMPARE], 0.5), (vec![CONTRAST, NOISE, PROGRESS], 0.25), (vec![PROFILE], 0.25)];
+                let lower = row(&mut tiles, lower);
+                beside_side(&mut tiles, Pane::Image, lower, [0.62, SIDE])
             }
             Arrangement::Fusion => {
-                let curves = [PlotKind::Profile, PlotKind::Noise, PlotKind::Contrast, PlotKind::Progress].map(Pane::Plot);
-                let lower = row(&mut tiles, &[(&tables(BottomTab::Rois), 0.62), (&curves, 0.38)]);
-                beside_side(&mut tiles, &[Pane::Image], lower, [0.76, SIDE])
+                let lower = row(&mut tiles, [(vec![ROIS], 0.62), (vec![PROFILE, NOISE, CONTRAST, PROGRESS], 0.38)]);
+                beside_side(&mut tiles, Pane::Image, lower, [0.76, SIDE])
             }
             Arrangement::Quality => {
-                let tables = tabs(&mut tiles, &tables(BottomTab::Rois));
-                let middle = beside_side(&mut tiles, &[Pane::Image], tables, [0.55, SIDE / QUALITY_MIDDLE]);
-                let plots = [[PlotKind::Contrast, PlotKind::Progress], [PlotKind::Noise, PlotKind::Profile]];
-                let plots = plots.map(|kinds| (tabs(&mut tiles, &kinds.map(Pane::Plot)), 0.5));
+                let tables = tabs(&mut tiles, vec![ROIS]);
+                let middle = beside_side(&mut tiles, Pane::Image, tables, [0.55, SIDE / QUALITY_MIDDLE]);
+                let plots = [vec![CONTRAST, PROGRESS], vec![NOISE, PROFILE]];
+                let plots = plots.map(|plots| (tabs(&mut tiles, plots), 0.5));
                 let right = split(&mut tiles, LinearDir::Vertical, &plots);
                 split(&mut tiles, LinearDir::Horizontal, &[(middle, QUALITY_MIDDLE), (right, 1.0 - QUALITY_MIDDLE)])
             }
             Arrangement::Epri => {
-                let curves = [PlotKind::Progress, PlotKind::Noise, PlotKind::Contrast].map(Pane::Plot);
-                let lower = row(&mut tiles, &[(&tables(BottomTab::Sweep), 0.5), (&PROFILE, 0.25), (&curves, 0.25)]);
-                beside_side(&mut tiles, &[Pane::Image], lower, [0.66, SIDE])
+                let lower = [(vec![SWEEP], 0.5), (vec![PROFILE], 0.25), (vec![PROGRESS, NOISE, CONTRAST], 0.25)];
+                let lower = row(&mut tiles, lower);
+                beside_side(&mut tiles, Pane::Image, lower, [0.66, SIDE])
             }
         };
         Tree::new(egui::Id::unique("panes"), root, tiles)
     }
 }
 
-const PROFILE: [Pane; 1] = [Pane::Plot(PlotKind::Profile)];
-
-/// Returns all tables, this one first.
-fn tables(first: BottomTab) -> Vec<Pane> {
-    let rest = BottomTab::VARIANTS.iter().copied().filter(|tab| *tab != first);
-    std::iter::once(first).chain(rest).map(Pane::Table).collect()
-}
-
 /// Inserts panes as tabs of one tile; the first one is in front.
-fn tabs(tiles: &mut Tiles<Pane>, panes: &[Pane]) -> TileId {
-    let children = panes.iter().map(|pane| tiles.insert_pane(*pane)).collect();
+fn tabs(tiles: &mut Tiles<Pane>, panes: Vec<Pane>) -> TileId {
+    let children = panes.into_iter().map(|pane| tiles.insert_pane(pane)).collect();
     tiles.insert_container(Tabs::new(children))
 }
 
@@ -125,39 +112,15 @@ fn split(tiles: &mut Tiles<Pane>, dir: LinearDir, parts: &[(TileId, f32)]) -> Ti
 }
 
 /// Inserts tabs side by side, with their shares.
-fn row(tiles: &mut Tiles<Pane>, parts: &[(&[Pane], f32)]) -> TileId {
-    let parts: Vec<(TileId, f32)> = parts.iter().map(|(panes, share)| (tabs(tiles, panes), *share)).collect();
+fn row<const N: usize>(tiles: &mut Tiles<Pane>, parts: [(Vec<Pane>, f32); N]) -> TileId {
+    let parts = parts.map(|(panes, share)| (tabs(tiles, panes), share));
     split(tiles, LinearDir::Horizontal, &parts)
 }
 
-/// Inserts the side pane at full height, to its right some panes above a tile, with the shares of the panes' height and of the side's
+/// Inserts the side pane at full height, to its right a pane above a tile, with the shares of the panes' height and of the side's
 /// width.
-fn beside_side(tiles: &mut Tiles<Pane>, upper: &[Pane], lower: TileId, [share, side_share]: [f32; 2]) -> TileId {
-    let (side, upper) = (tabs(tiles, &[Pane::Side]), tabs(tiles, upper));
+fn beside_side(tiles: &mut Tiles<Pane>, upper: Pane, lower: TileId, [share, side_share]: [f32; 2]) -> TileId {
+    let (side, upper) = (tabs(tiles, vec![Pane::Side]), tabs(tiles, vec![upper]));
     let right = split(tiles, LinearDir::Vertical, &[(upper, share), (lower, 1.0 - share)]);
     split(tiles, LinearDir::Horizontal, &[(side, side_share), (right, 1.0 - side_share)])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_arrangement_contains_each_pane_once() {
-        for arrangement in Arrangement::VARIANTS {
-            let tree = arrangement.tree();
-            let mut found: Vec<Pane> = tree
-                .tiles
-                .tiles()
-                .filter_map(|tile| match tile {
-                    egui_tiles::Tile::Pane(pane) => Some(*pane),
-                    egui_tiles::Tile::Container(_) => None,
-                })
-                .collect();
-            let mut all: Vec<Pane> = Pane::all().collect();
-            found.sort();
-            all.sort();
-            assert_eq!(found, all, "{arrangement:?}");
-        }
-    }
 }

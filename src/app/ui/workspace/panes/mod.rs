@@ -3,4 +3,3 @@
 pub mod arrangement;
 pub mod pane;
 pub mod pane_tree;
-pub mod panes_ui;

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 
 use egui_tiles::{Container, LinearDir, Tile, TileId, Tree};
-use strum::VariantArray as _;
 
 use super::arrangement::{Arrangement, USUAL_WIDTH};
 use super::pane::Pane;
-use crate::ui::plots::BottomTab;
 
 /// Largest part of a row that the side pane fills.
 const MAX_SIDE_PART: f32 = 0.5;
@@ -15,7 +13,7 @@ const MAX_SIDE_PART: f32 = 0.5;
 /// Positions and sizes of all panes.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PaneTree {
-    pub(super) tree: Tree<Pane>,
+    pub(in crate::ui) tree: Tree<Pane>,
     /// Panes that the user has hidden.
     hidden: BTreeSet<Pane>,
     /// Pane that fills the window.
@@ -37,81 +35,96 @@ impl PaneTree {
     }
 
     /// Returns the pane that fills the window.
-    pub fn maximised(&self) -> Option<Pane> {
-        self.maximised
+    pub fn maximised(&self) -> Option<&Pane> {
+        self.maximised.as_ref()
     }
 
     /// Lets a pane fill the window, or none.
     pub fn maximise(&mut self, pane: Option<Pane>) {
+        pane.iter().for_each(|pane| self.bring_forward(pane));
         self.maximised = pane;
-        pane.into_iter().for_each(|pane| self.bring_forward(pane));
     }
 
     /// Lets a pane fill the window; the maximised one returns to its place.
-    pub fn toggle_maximised(&mut self, pane: Pane) {
-        let is_maximised = self.maximised == Some(pane);
-        self.maximise((!is_maximised).then_some(pane));
+    pub fn toggle_maximised(&mut self, pane: &Pane) {
+        let is_maximised = self.maximised.as_ref() == Some(pane);
+        self.maximise((!is_maximised).then(|| pane.clone()));
     }
 
     /// Shows a pane in front of its tabs.
-    pub fn show(&mut self, pane: Pane) {
-        self.maximised = self.maximised.filter(|maximised| *maximised == pane);
+    pub fn show(&mut self, pane: &Pane) {
+        self.maximised = self.maximised.take().filter(|maximised| maximised == pane);
         self.bring_forward(pane);
     }
 
-    fn bring_forward(&mut self, pane: Pane) {
-        self.hidden.remove(&pane);
-        if let Some(tile) = self.tree.tiles.find_pane(&pane) {
+    fn bring_forward(&mut self, pane: &Pane) {
+        self.hidden.remove(pane);
+        if let Some(tile) = self.tree.tiles.find_pane(pane) {
             self.tree.set_visible(tile, true);
             self.tree.make_active(|id, _| id == tile);
         }
     }
 
     /// True if the user has hidden a pane.
-    pub fn is_hidden(&self, pane: Pane) -> bool {
-        self.hidden.contains(&pane)
+    pub fn is_hidden(&self, pane: &Pane) -> bool {
+        self.hidden.contains(pane)
     }
 
     /// Hides a pane, or shows a hidden one.
-    pub fn toggle(&mut self, pane: Pane) {
+    pub fn toggle(&mut self, pane: &Pane) {
         if self.is_hidden(pane) {
             self.show(pane);
         } else {
-            self.hidden.insert(pane);
-            self.maximised = self.maximised.filter(|maximised| *maximised != pane);
+            self.hidden.insert(pane.clone());
+            self.maximised = self.maximised.take().filter(|maximised| maximised != pane);
         }
     }
 
-    pub fn is_drawn(&self, pane: Pane) -> bool {
-        match self.maximised {
+    pub fn is_drawn(&self, pane: &Pane) -> bool {
+        match &self.maximised {
             Some(maximised) => maximised == pane,
-            None => self.tree.tiles.find_pane(&pane).is_some_and(|tile| self.tree.active_tiles().contains(&tile)),
+            None => self.tree.tiles.find_pane(pane).is_some_and(|tile| self.tree.active_tiles().contains(&tile)),
         }
     }
 
-    /// Returns the table that is drawn; the first of several.
-    pub fn table(&self) -> BottomTab {
-        BottomTab::VARIANTS.iter().copied().find(|tab| self.is_drawn(Pane::Table(*tab))).unwrap_or_default()
+    /// Returns the key of the table that is drawn; the first of several.
+    pub fn table(&self) -> String {
+        let drawn = self.tree.active_tiles().into_iter().filter_map(|tile| match self.tree.tiles.get(tile)? {
+            Tile::Pane(Pane::Table(key)) => Some(key.to_string()),
+            _ => None,
+        });
+        drawn.min().unwrap_or_else(|| "rois".to_owned())
     }
 
-    /// Offers those panes that the study has, and adds panes that a stored tree lacks.
-    pub fn offer(&mut self, has: impl Fn(Pane) -> bool) {
-        for pane in Pane::all() {
-            let tile = self.tree.tiles.find_pane(&pane).unwrap_or_else(|| self.add(pane));
-            self.tree.set_visible(tile, has(pane) && !self.hidden.contains(&pane));
+    /// Offers those of all panes that the study has, and adds those that the tree lacks, in their order. A pane that is none of them is
+    /// hidden.
+    pub fn offer(&mut self, panes: &[(Pane, bool)]) {
+        for (pane, _) in panes {
+            if self.tree.tiles.find_pane(pane).is_none() {
+                self.add(pane.clone());
+            }
         }
-        self.maximised = self.maximised.filter(|pane| has(*pane));
+        let is_offered = |pane: &Pane| panes.iter().any(|(other, is_offered)| other == pane && *is_offered);
+        let of_tile = |(id, tile): (&TileId, &Tile<Pane>)| match tile {
+            Tile::Pane(pane) => Some((*id, is_offered(pane) && !self.hidden.contains(pane))),
+            Tile::Container(_) => None,
+        };
+        let visible: Vec<(TileId, bool)> = self.tree.tiles.iter().filter_map(of_tile).collect();
+        visible.into_iter().for_each(|(tile, is_visible)| self.tree.set_visible(tile, is_visible));
+        self.maximised = self.maximised.take().filter(is_offered);
     }
 
-    /// Adds a pane to the tabs of the table of the regions.
-    fn add(&mut self, pane: Pane) -> TileId {
-        let beside = self.tree.tiles.find_pane(&Pane::Table(BottomTab::Rois)).and_then(|tile| self.tree.tiles.parent_of(tile));
-        let tile = self.tree.tiles.insert_pane(pane);
-        match beside.and_then(|parent| self.tree.tiles.get_mut(parent)) {
+    /// Adds a pane to the tabs of the tables.
+    fn add(&mut self, pane: Pane) {
+        let tiles = &mut self.tree.tiles;
+        let is_table = |tile: &Tile<Pane>| matches!(tile, Tile::Pane(Pane::Table(_)));
+        let table = tiles.iter().find_map(|(id, tile)| is_table(tile).then_some(*id));
+        let tile = tiles.insert_pane(pane);
+        let parent = table.and_then(|table| tiles.parent_of(table));
+        match parent.and_then(|parent| tiles.get_mut(parent)) {
             Some(Tile::Container(container)) => container.add_child(tile),
             _ => *self = Self::default(),
         }
-        self.tree.tiles.find_pane(&pane).unwrap_or(tile)
     }
 
     /// Keeps the width of the side pane in points where the window has another width.
@@ -139,35 +152,54 @@ impl PaneTree {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::ui::plots::plot_options::PlotKind;
+    use strum::VariantArray as _;
 
-    const PROFILE: Pane = Pane::Plot(PlotKind::Profile);
-    const NOISE: Pane = Pane::Plot(PlotKind::Noise);
+    use super::*;
+    use crate::ui::workspace::panes::pane::{COMPARE, CONTRAST, NOISE, PROFILE, PROGRESS, ROIS, SWEEP};
+
+    /// Returns some panes in their order, all but one offered.
+    fn all(but: Option<&Pane>) -> Vec<(Pane, bool)> {
+        let panes = [Pane::Side, Pane::Image, ROIS, COMPARE, SWEEP, NOISE, CONTRAST, PROGRESS, PROFILE];
+        panes.map(|pane| (pane.clone(), but != Some(&pane))).into()
+    }
+
+    #[test]
+    fn each_arrangement_contains_each_pane_once() {
+        for arrangement in Arrangement::VARIANTS {
+            let mut panes = PaneTree::of(*arrangement);
+            panes.offer(&all(None));
+            let of_tile = |tile: &Tile<Pane>| if let Tile::Pane(pane) = tile { Some(pane.clone()) } else { None };
+            let mut found: Vec<Pane> = panes.tree.tiles.tiles().filter_map(of_tile).collect();
+            let mut all: Vec<Pane> = all(None).into_iter().map(|(pane, _)| pane).collect();
+            found.sort();
+            all.sort();
+            assert_eq!(found, all, "{arrangement:?}");
+        }
+    }
 
     #[test]
     fn a_pane_comes_to_the_front_is_hidden_and_fills_the_window() {
         let mut panes = PaneTree::of(Arrangement::Fusion);
-        assert!(panes.is_drawn(PROFILE) && !panes.is_drawn(NOISE));
-        panes.show(NOISE);
-        assert!(panes.is_drawn(NOISE) && !panes.is_drawn(PROFILE));
-        panes.toggle_maximised(PROFILE);
-        assert!(panes.is_drawn(PROFILE) && !panes.is_drawn(Pane::Image));
-        panes.toggle_maximised(PROFILE);
-        assert!(panes.is_drawn(Pane::Image));
-        panes.toggle(PROFILE);
-        panes.offer(|_| true);
-        assert!(panes.is_hidden(PROFILE) && !panes.is_drawn(PROFILE));
-        panes.show(PROFILE);
-        assert!(panes.is_drawn(PROFILE));
+        assert!(panes.is_drawn(&PROFILE) && !panes.is_drawn(&NOISE));
+        panes.show(&NOISE);
+        assert!(panes.is_drawn(&NOISE) && !panes.is_drawn(&PROFILE));
+        panes.toggle_maximised(&PROFILE);
+        assert!(panes.is_drawn(&PROFILE) && !panes.is_drawn(&Pane::Image));
+        panes.toggle_maximised(&PROFILE);
+        assert!(panes.is_drawn(&Pane::Image));
+        panes.toggle(&PROFILE);
+        panes.offer(&all(None));
+        assert!(panes.is_hidden(&PROFILE) && !panes.is_drawn(&PROFILE));
+        panes.show(&PROFILE);
+        assert!(panes.is_drawn(&PROFILE));
     }
 
     #[test]
     fn tables_of_other_studies_are_not_offered() {
         let mut panes = PaneTree::of(Arrangement::Epri);
-        assert_eq!(panes.table(), BottomTab::Sweep);
-        panes.offer(|pane| pane != Pane::Table(BottomTab::Sweep));
-        assert!(!panes.is_drawn(Pane::Table(BottomTab::Sweep)));
+        assert_eq!(panes.table(), "sweep");
+        panes.offer(&all(Some(&SWEEP)));
+        assert!(!panes.is_drawn(&SWEEP));
     }
 
     #[test]
@@ -175,9 +207,9 @@ mod tests {
         let mut panes = PaneTree::default();
         let tile = panes.tree.tiles.find_pane(&PROFILE).unwrap();
         panes.tree.remove_recursively(tile);
-        panes.offer(|_| true);
-        panes.show(PROFILE);
-        assert!(panes.is_drawn(PROFILE));
+        panes.offer(&all(None));
+        panes.show(&PROFILE);
+        assert!(panes.is_drawn(&PROFILE));
         let text = serde_json::to_string(&panes).unwrap();
         assert_eq!(serde_json::from_str::<PaneTree>(&text).unwrap(), panes);
     }

@@ -8,17 +8,15 @@
 //! profile, regions, crosshair, locked window. The same study with other corrections keeps all. A restored session contains its
 //! own state.
 
-use egui::Context;
-
 use crate::data::{Notice, ValueScale};
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::calibration::Calibration;
 use crate::ui::widgets::window_presets::window_presets;
-use crate::ui::workspace::app::App;
+use crate::ui::workspace::state::Workspace;
 
-impl App {
+impl Workspace {
     /// Resets the state of the previous study; the new one is open already.
-    pub(in crate::ui) fn reset_for_study(&mut self, ctx: &Context) {
+    pub fn reset_for_study(&mut self) {
         let run = self.runs.active_mut();
         run.post_filter_mm = 0.0;
         run.colouring.auto_window = true;
@@ -26,7 +24,7 @@ impl App {
         self.study.calibration = Calibration::default();
         self.slices.view = view_after(&self.slices.view);
         self.plots.peak_mm = None;
-        self.reset_forms(ctx);
+        self.reset_forms();
         self.take_rois_from_study();
         self.set_usual_window();
     }
@@ -42,7 +40,7 @@ impl App {
     }
 
     /// Resets the settings of runs and their stopping rules for the open study.
-    fn reset_forms(&mut self, ctx: &Context) {
+    fn reset_forms(&mut self) {
         let Some(open) = &self.study.open else { return };
         let forms = &mut self.runs.active_mut().forms;
         forms.stop = Default::default();
@@ -51,7 +49,7 @@ impl App {
             forms.settings.num_iterations = num_iterations;
         }
         if let Err(text) = outcome {
-            self.notify(ctx, Notice::error(text));
+            self.notify(Notice::error(text));
         }
     }
 }

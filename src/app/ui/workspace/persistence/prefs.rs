@@ -72,7 +72,8 @@ impl Preferences {
     pub fn load(storage: Option<&dyn eframe::Storage>) -> Self {
         let Some(storage) = storage else { return Self::default() };
         let loaded: Self = eframe::get_value(storage, KEY).unwrap_or_default();
-        let (panes, arrangements) = eframe::get_value(storage, PANES_KEY).unwrap_or_default();
+        let text = storage.get_string(PANES_KEY).map(|text| with_quoted_keys(&text));
+        let (panes, arrangements) = text.and_then(|text| ron::from_str(&text).ok()).unwrap_or_default();
         Self { panes, arrangements, ..loaded }
     }
 
@@ -97,6 +98,20 @@ impl Preferences {
         self.recent.insert(0, path);
         self.recent.truncate(MAX_RECENT);
     }
+}
+
+/// Returns stored panes with the keys of tables and plots as texts: earlier versions stored names, `table(rois)`.
+fn with_quoted_keys(text: &str) -> String {
+    let quoted = |text: &str, kind: &str| {
+        let is_name = |rest: &str| rest.starts_with(|first: char| first.is_ascii_lowercase());
+        let mut parts = text.split(kind);
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |done, rest| match rest.split_once(')') {
+            Some((name, rest)) if is_name(name) => format!("{done}{kind}\"{name}\"){rest}"),
+            _ => format!("{done}{kind}{rest}"),
+        })
+    };
+    quoted(&quoted(text, "table("), "plot(")
 }
 
 #[cfg(test)]
@@ -140,6 +155,18 @@ mod tests {
         storage.0.insert(KEY.to_owned(), "(recent: [\"b\"], palette: grey, interpolation: linear)".to_owned());
         let loaded = Preferences::load(Some(&storage));
         assert_eq!((loaded.palette, loaded.layout, loaded.show_crosshair), (Palette::Grey, Layout::OneLarge, true));
+    }
+
+    #[test]
+    fn panes_that_an_earlier_version_stored_keep_their_places() {
+        let mut storage = Memory::default();
+        Preferences::default().save(Palette::Grey, &ViewState::default(), &mut storage);
+        let text = storage.0[PANES_KEY].clone();
+        let before = text.replace("table(\"rois\")", "table(rois)").replace("plot(\"noise\")", "plot(noise)");
+        assert!(before != text && with_quoted_keys(&before) == text && with_quoted_keys(&text) == text);
+        let other = before.replace("hidden:[]", "hidden:[plot(noise)]");
+        storage.0.insert(PANES_KEY.to_owned(), other);
+        assert!(Preferences::load(Some(&storage)).panes.is_hidden(&crate::ui::workspace::panes::pane::NOISE));
     }
 
     #[test]

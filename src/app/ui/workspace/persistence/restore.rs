@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use egui::{Context, RichText, Ui};
+use egui::{RichText, Ui};
 
 use super::last_session::KEY;
-use super::saved_session::{SavedNumbers, SavedRun, SavedSession, SavedStudy};
+use super::saved_session::{SavedNumbers, SavedRun, SavedSession, SavedStudy, SavedTools};
 use super::unsaved_work::PendingAction;
 use crate::data::Notice;
 use crate::io::rois::RoiEntry;
@@ -18,16 +18,28 @@ use crate::ui::study::open::open_images::OpenImages;
 use crate::ui::study::source::{BUILT_IN, Source};
 use crate::ui::widgets::fields::{button, push_if_clicked};
 use crate::ui::widgets::wake::waker;
-use crate::ui::workspace::actions::{Action, OfferAnswer};
-use crate::ui::workspace::app::App;
 use crate::ui::workspace::panes::pane::Pane;
+use crate::ui::workspace::state::{Request, Workspace, request};
 
 /// Maximum number of earlier runs in a session.
 const MAX_RUNS: usize = 12;
 
-impl App {
-    /// Returns the current session; `None` without a study.
-    fn session_now(&self) -> Option<SavedSession> {
+/// Sessions that are offered and restored.
+#[derive(Default)]
+pub struct Sessions {
+    /// Last session while it is offered.
+    pub offered: Option<SavedSession>,
+    /// Session to restore once its study is loaded.
+    pub restoring: Option<SavedSession>,
+    /// Parts of a restored session that the tools take.
+    pub of_tools: Option<SavedTools>,
+    /// True if the stored session is unreadable and has no backup; the current one then does not replace it.
+    pub has_unreadable: bool,
+}
+
+impl Workspace {
+    /// Returns the current session with the parts of the tools; `None` without a study.
+    fn session_now(&self, tools: SavedTools) -> Option<SavedSession> {
         let open = self.study.open.as_ref()?;
         let run = self.run();
         let tubes = self.study.tubes().and_then(|tubes| tubes.file.clone());
@@ -46,7 +58,7 @@ impl App {
             colouring: run.colouring.clone(),
             plots: self.plots.clone(),
             layer: self.layer.saved().map(with_absolute_path),
-            lesions: self.lesions.saved(),
+            tools,
             images: self.study.images().map(OpenImages::changes),
             runs: self.runs_made(),
             roi: self.rois.document.rois.iter().map(RoiEntry::from).collect(),
@@ -72,65 +84,63 @@ impl App {
     ///
     /// # Errors
     /// No study is open, or writing the file failed.
-    pub(in crate::ui) fn save_session(&self, path: &Path) -> Result<(), String> {
-        let session = self.session_now().ok_or("there is no session to save before a study is open")?;
+    pub fn save_session(&self, path: &Path, tools: SavedTools) -> Result<(), String> {
+        let session = self.session_now(tools).ok_or("there is no session to save before a study is open")?;
         session.write(path).map_err(|error| error.to_string())
     }
 
     /// Stores the session for the next start of the program. An unchanged built-in study from the start of the program does not
     /// replace the stored session.
-    pub(in crate::ui) fn store_session(&self, storage: &mut dyn eframe::Storage) {
+    pub fn store_session(&self, storage: &mut dyn eframe::Storage, tools: SavedTools) {
         let is_first = matches!(&self.study.source, Some(Source::BuiltIn(study)) if *study == BUILT_IN[0]);
-        if self.has_unreadable_session {
+        if self.sessions.has_unreadable {
             return;
         }
         if is_first && self.run().is_automatic(self.run().live.run) && self.runs.kept().is_empty() && !self.has_edited_rois() {
             return;
         }
-        if let Some(text) = self.session_now().and_then(|session| session.text().ok()) {
+        if let Some(text) = self.session_now(tools).and_then(|session| session.text().ok()) {
             storage.set_string(KEY, text);
         }
     }
 
     /// Restores the session of a file.
-    pub(in crate::ui) fn open_session(&mut self, ctx: &Context, path: &Path) {
+    pub fn open_session(&mut self, path: &Path) {
         match SavedSession::read(path) {
-            Ok(session) => self.restore(ctx, session),
-            Err(error) => self.notify(ctx, Notice::error(error.to_string())),
+            Ok(session) => self.restore(session),
+            Err(error) => self.notify(Notice::error(error.to_string())),
         }
     }
 
-    pub(in crate::ui) fn answer_offer(&mut self, ctx: &Context, answer: OfferAnswer) {
-        let offered = self.offered.take();
-        if let (OfferAnswer::Restore, Some(session)) = (answer, offered) {
-            self.restore(ctx, session);
-        }
+    /// Restores the offered session.
+    pub fn restore_offered(&mut self) {
+        self.sessions.offered.take().into_iter().for_each(|session| self.restore(session));
     }
 
     /// Restores a session once its study is loaded, after a question about unsaved work.
-    fn restore(&mut self, ctx: &Context, session: SavedSession) {
+    fn restore(&mut self, session: SavedSession) {
         match session.study.source() {
             Ok(source) => {
-                self.restoring = Some(session);
-                self.confirm(ctx, PendingAction::Open(source));
+                self.sessions.restoring = Some(session);
+                self.confirm(PendingAction::Open(source));
             }
-            Err(reason) => self.notify(ctx, Notice::error(format!("restoring the session failed: {reason}"))),
+            Err(reason) => self.notify(Notice::error(format!("restoring the session failed: {reason}"))),
         }
     }
 
     /// Returns the session to restore with this study, if any.
-    pub(in crate::ui) fn restored_with(&mut self, source: &Source) -> Option<SavedSession> {
-        self.restoring.take().filter(|session| session.study.source().as_ref() == Ok(source))
+    pub fn restored_with(&mut self, source: &Source) -> Option<SavedSession> {
+        self.sessions.restoring.take().filter(|session| session.study.source().as_ref() == Ok(source))
     }
 
     /// Applies a session to its open study. Returns true if the run must wait for tubes or a matrix.
-    pub(in crate::ui) fn apply_session(&mut self, ctx: &Context, session: SavedSession) -> bool {
+    pub fn apply_session(&mut self, session: SavedSession) -> bool {
         match session.rois() {
             Ok(rois) => self.rois.set(rois),
-            Err(reason) => self.notify(ctx, Notice::error(format!("the regions of restoring the session failed: {reason}"))),
+            Err(reason) => self.notify(Notice::error(format!("the regions of restoring the session failed: {reason}"))),
         }
         self.mark_rois_saved();
-        let SavedSession { study, numbers, next, view, colouring, plots, layer, lesions, images, runs, .. } = session;
+        let SavedSession { study, numbers, next, view, colouring, plots, layer, tools, images, runs, .. } = session;
         self.runs.remembered = {
             let forms = &self.run().forms;
             runs.into_iter().map(|run| (run.title.clone(), run.forms(forms))).collect()
@@ -144,28 +154,24 @@ impl App {
             Some(saved) if saved.is_attenuation => self.show_attenuation(Some(saved)),
             layer => {
                 let read = self.layer_reader();
-                layer.into_iter().for_each(|saved| self.layer.restore(saved, read, waker(ctx)));
+                layer.into_iter().for_each(|saved| self.layer.restore(saved, read, waker(&self.ctx)));
             }
         }
-        if let Err(error) = self.lesions.restore(lesions) {
-            self.notify(ctx, Notice::error(format!("not restored from the session: {error}")));
-        }
+        self.sessions.of_tools = Some(tools);
         self.plots = plots;
-        if self.table(numbers.tab).is_some() {
-            self.panes.show(Pane::Table(numbers.tab));
-        }
+        self.panes.show(&Pane::Table(numbers.tab.into()));
         (self.rois.labels, self.rois.measure_unfiltered) = (numbers.labels, numbers.measure_unfiltered);
         let waits = study.tubes.is_some() || study.matrix.is_some();
         self.study.starts_when_made = waits;
-        study.tubes.into_iter().for_each(|path| self.start_tubes(ctx, TubeSource::File(path)));
-        study.matrix.into_iter().for_each(|path| self.read_matrix(ctx, path));
+        study.tubes.into_iter().for_each(|path| self.start_tubes(TubeSource::File(path)));
+        study.matrix.into_iter().for_each(|path| self.read_matrix(path));
         waits
     }
 
     /// Starts the run of a restored session that waited for tubes or a matrix.
-    pub(in crate::ui) fn start_if_waiting(&mut self, ctx: &Context) {
+    pub fn start_if_waiting(&mut self) {
         if std::mem::take(&mut self.study.starts_when_made) && self.options.autostart {
-            self.start(ctx, false);
+            self.start(false);
         }
     }
 }
@@ -175,14 +181,14 @@ fn with_absolute_path(saved: SavedLayer) -> SavedLayer {
 }
 
 /// Draws the offer of the last session.
-pub fn offer_ui(session: &SavedSession, ui: &mut Ui, actions: &mut Vec<Action>) {
+pub fn offer_ui(session: &SavedSession, ui: &mut Ui, requests: &mut Vec<Request>) {
     egui::Frame::group(ui.style()).show(ui, |ui| {
         let text = format!("Last session: {}", session.label());
         ui.add(egui::Label::new(RichText::new(text).small()).wrap()).on_hover_text(format!("Saved at {}", session.saved));
         ui.horizontal(|ui| {
             let help = "Opens its study and reconstructs it with its settings, regions, views and plots";
-            button(ui, "Restore", help, actions, Action::Offer(OfferAnswer::Restore));
-            push_if_clicked(ui.button("Not now"), actions, Action::Offer(OfferAnswer::NotNow));
+            button(ui, "Restore", help, requests, request(Workspace::restore_offered));
+            push_if_clicked(ui.button("Not now"), requests, request(|work| work.sessions.offered = None));
         });
     });
 }

@@ -20,6 +20,7 @@
 //! [[roi]]                          # as in a ROI file
 //! ```
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -30,21 +31,21 @@ use crate::io::{IoError, session_text};
 use crate::plan::{ListFiles, StudyFiles};
 use crate::text::counted;
 use crate::ui::layer::second_image::SavedLayer;
-use crate::ui::plots::BottomTab;
-use crate::ui::plots::lesions::saved::SavedLesions;
-use crate::ui::plots::plot_options::PlotOptions;
 use crate::ui::rois::measured::RoiLabels;
 use crate::ui::run::form::forms::Forms;
 use crate::ui::run::form::settings::SettingsForm;
 use crate::ui::run::form::stop_form::StopForm;
+use crate::ui::run::plot_options::PlotOptions;
 use crate::ui::slices::view::ViewState;
 use crate::ui::study::open::open_images::ImageChanges;
 use crate::ui::study::source::{BUILT_IN, Source};
 use crate::ui::widgets::colour_scale::ColourScale;
 use crate::ui::widgets::fields::held_within;
 
+/// Parts of the tools by their keys.
+pub type SavedTools = BTreeMap<String, toml::Value>;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SavedSession {
     pub version: u32,
     /// Time of saving.
@@ -59,9 +60,9 @@ pub struct SavedSession {
     pub plots: PlotOptions,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer: Option<SavedLayer>,
-    /// Rule and baseline of the lesions.
-    #[serde(default, skip_serializing_if = "SavedLesions::is_default")]
-    pub lesions: SavedLesions,
+    /// Parts of the tools, and fields that no tool knows.
+    #[serde(flatten)]
+    pub tools: SavedTools,
     /// Unit and changed facts of images of another program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<ImageChanges>,
@@ -97,7 +98,7 @@ enum SavedSource {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedNumbers {
-    pub tab: BottomTab,
+    pub tab: String,
     /// Outlines with numbers.
     pub labels: RoiLabels,
     /// True if the table measures the unfiltered image.
@@ -256,7 +257,6 @@ impl SavedSession {
         self.view.sanitize();
         self.colouring.sanitize();
         self.layer.iter_mut().for_each(SavedLayer::sanitize);
-        self.lesions.sanitize();
         self.images.iter_mut().for_each(ImageChanges::sanitize);
         self.runs.iter_mut().chain([&mut self.next]).for_each(SavedRun::sanitize);
     }

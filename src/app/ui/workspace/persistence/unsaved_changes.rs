@@ -14,35 +14,35 @@ use crate::data::Notice;
 use crate::session::RunId;
 use crate::ui::study::loader::Loading;
 use crate::ui::study::source::Source;
+use crate::ui::widgets::fields::button;
 use crate::ui::widgets::file_task::FileTask;
 use crate::ui::widgets::modal::modal_ui;
-use crate::ui::workspace::actions::{Action, UnsavedAnswer};
-use crate::ui::workspace::app::App;
+use crate::ui::workspace::state::{Request, Workspace, request};
 
 /// Maximum duration of an automatic run that is no unsaved work, s.
 const QUICK_SECS: f64 = 60.0;
 
-impl App {
+impl Workspace {
     /// Carries out an action, after a question about unsaved work.
-    pub(in crate::ui) fn confirm(&mut self, ctx: &Context, action: PendingAction) {
-        if self.unsaved_question.is_some() {
+    pub fn confirm(&mut self, action: PendingAction) {
+        if self.leaving.question.is_some() {
             return;
         }
         let unsaved = self.unsaved(&action);
         if unsaved == Unsaved::default() {
-            return self.proceed(ctx, action);
+            return self.proceed(action);
         }
-        self.unsaved_question = Some(UnsavedQuestion { action, unsaved, tasks: VecDeque::new() });
-        ctx.request_repaint();
+        self.leaving.question = Some(UnsavedQuestion { action, unsaved, tasks: VecDeque::new() });
+        self.ctx.request_repaint();
     }
 
-    pub(in crate::ui) fn check_close_request(&mut self, ctx: &Context) {
-        if !ctx.input(|input| input.viewport().close_requested()) || self.may_close {
+    pub fn check_close_request(&mut self) {
+        if !self.ctx.input(|input| input.viewport().close_requested()) || self.leaving.may_close {
             return;
         }
-        self.confirm(ctx, PendingAction::Quit);
-        if !self.may_close {
-            ctx.send_viewport_cmd(ViewportCommand::CancelClose);
+        self.confirm(PendingAction::Quit);
+        if !self.leaving.may_close {
+            self.ctx.send_viewport_cmd(ViewportCommand::CancelClose);
         }
     }
 
@@ -52,8 +52,8 @@ impl App {
             PendingAction::Quit => None,
             PendingAction::Open(source) | PendingAction::Show(_, source) => Some(source),
         };
-        let keeps_rois = source.is_some_and(|source| self.study.is_open(source)) && self.restoring.is_none();
-        let (rois, saved) = (&self.rois.document.rois, &self.saved);
+        let keeps_rois = source.is_some_and(|source| self.study.is_open(source)) && self.sessions.restoring.is_none();
+        let (rois, saved) = (&self.rois.document.rois, &self.leaving.saved);
         let is_confirmed = saved.confirmed.as_ref();
         let is_confirmed =
             is_confirmed.map(|(confirmed, run)| (confirmed == rois, *run == self.run().live.run)).unwrap_or_default();
@@ -73,51 +73,49 @@ impl App {
         self.run().is_automatic(run) && (is_built_in || elapsed_secs() < QUICK_SECS)
     }
 
-    fn proceed(&mut self, ctx: &Context, action: PendingAction) {
+    fn proceed(&mut self, action: PendingAction) {
         match action {
             PendingAction::Quit => {
                 self.finish_files();
-                self.may_close = true;
-                ctx.send_viewport_cmd(ViewportCommand::Close);
+                self.leaving.may_close = true;
+                self.ctx.send_viewport_cmd(ViewportCommand::Close);
             }
             PendingAction::Open(source) => {
-                let wake = ctx.clone();
+                let wake = self.ctx.clone();
                 let (remote, cache) = (self.remote.clone(), self.options.cache.clone());
                 self.study.loading = Some(Loading::start(source, remote, cache, move || wake.request_repaint()));
             }
-            PendingAction::Show(loaded, source) => self.show_study(ctx, *loaded, source),
+            PendingAction::Show(loaded, source) => self.show_study(*loaded, source),
         }
     }
 
     /// Carries out the action: all unsaved work is saved or discarded.
-    fn proceed_confirmed(&mut self, ctx: &Context) {
-        let Some(question) = self.unsaved_question.take() else { return };
+    pub fn proceed_confirmed(&mut self) {
+        let Some(question) = self.leaving.question.take() else { return };
         if matches!(question.action, PendingAction::Open(_)) {
-            self.saved.confirmed = Some((self.rois.document.rois.clone(), self.run().live.run));
+            self.leaving.saved.confirmed = Some((self.rois.document.rois.clone(), self.run().live.run));
         }
-        self.proceed(ctx, question.action);
+        self.proceed(question.action);
     }
 
-    pub(in crate::ui) fn answer_unsaved(&mut self, ctx: &Context, answer: UnsavedAnswer) {
-        match answer {
-            UnsavedAnswer::Save => {
-                if let Some(UnsavedQuestion { unsaved, tasks, .. }) = &mut self.unsaved_question {
-                    tasks.extend(unsaved.rois.then_some(FileTask::SaveRois));
-                    tasks.extend(unsaved.image.then_some(FileTask::SaveImage));
-                }
-                self.save_next(ctx);
-            }
-            UnsavedAnswer::Discard => self.proceed_confirmed(ctx),
-            UnsavedAnswer::Stay => {
-                self.cancel_pending();
-                self.restoring = None;
-            }
+    /// Saves the unsaved work, then carries out the action.
+    pub fn save_unsaved(&mut self) {
+        if let Some(UnsavedQuestion { unsaved, tasks, .. }) = &mut self.leaving.question {
+            tasks.extend(unsaved.rois.then_some(FileTask::SaveRois));
+            tasks.extend(unsaved.image.then_some(FileTask::SaveImage));
         }
+        self.save_next();
+    }
+
+    /// Cancels the action.
+    pub fn stay(&mut self) {
+        self.cancel_pending();
+        self.sessions.restoring = None;
     }
 
     /// Cancels the action. A loaded remote study is closed on the server.
     fn cancel_pending(&mut self) {
-        if let Some(UnsavedQuestion { action: PendingAction::Show(loaded, _), .. }) = self.unsaved_question.take()
+        if let Some(UnsavedQuestion { action: PendingAction::Show(loaded, _), .. }) = self.leaving.question.take()
             && let Some((id, remote)) = loaded.remote_id.zip(self.remote.as_ref())
         {
             remote.close(id);
@@ -125,69 +123,63 @@ impl App {
     }
 
     /// Cancels the action that waits for the saving of a file, because saving failed or was cancelled.
-    pub(in crate::ui) fn cancel_saving(&mut self, task: FileTask) {
-        if self.unsaved_question.as_ref().is_some_and(|question| question.tasks.front() == Some(&task)) {
+    pub fn cancel_saving(&mut self, task: FileTask) {
+        if self.leaving.question.as_ref().is_some_and(|question| question.tasks.front() == Some(&task)) {
             self.cancel_pending();
         }
     }
 
     /// Asks for the path of the next file to save, or carries out the action when all are saved.
-    fn save_next(&mut self, ctx: &Context) {
-        match self.unsaved_question.as_ref().map(|question| question.tasks.front().copied()) {
+    fn save_next(&mut self) {
+        match self.leaving.question.as_ref().map(|question| question.tasks.front().copied()) {
             None => {}
-            Some(None) => self.proceed_confirmed(ctx),
-            Some(Some(task)) if self.ask(ctx, task) => {}
+            Some(None) => self.proceed_confirmed(),
+            Some(Some(task)) if self.ask(task) => {}
             Some(Some(_)) => {
                 self.cancel_pending();
-                self.notify(ctx, Notice::info("A file dialog is still open: close it first, then try again"));
+                self.notify(Notice::info("A file dialog is still open: close it first, then try again"));
             }
         }
     }
 
     /// Marks the content of a written file as saved, and continues an action that waits for it.
-    pub(in crate::ui) fn continue_after_saving(&mut self, ctx: &Context, task: FileTask) {
+    pub fn continue_after_saving(&mut self, task: FileTask) {
         if let FileTask::SaveRois | FileTask::SaveSession = task {
             self.mark_rois_saved();
         }
-        if let Some(question) = &mut self.unsaved_question
+        if let Some(question) = &mut self.leaving.question
             && question.tasks.front() == Some(&task)
         {
             question.tasks.pop_front();
-            self.save_next(ctx);
+            self.save_next();
         }
     }
 
     /// Returns true if the regions differ from those of a file or the study.
-    pub(in crate::ui) fn has_edited_rois(&self) -> bool {
-        self.rois.document.rois != self.saved.rois
+    pub fn has_edited_rois(&self) -> bool {
+        self.rois.document.rois != self.leaving.saved.rois
     }
 
     /// Marks the regions as equal to those of a file or the study.
-    pub(in crate::ui) fn mark_rois_saved(&mut self) {
-        self.saved.rois.clone_from(&self.rois.document.rois);
+    pub fn mark_rois_saved(&mut self) {
+        self.leaving.saved.rois.clone_from(&self.rois.document.rois);
     }
 }
 
-pub fn unsaved_ui(question: &UnsavedQuestion, ctx: &Context, actions: &mut Vec<Action>) {
+pub fn unsaved_ui(question: &UnsavedQuestion, ctx: &Context, requests: &mut Vec<Request>) {
     let (title, text) = question.text();
-    let mut answer = None;
     let is_escaped = modal_ui(ctx, "unsaved work", title, |ui| {
         ui.add(egui::Label::new(text).wrap());
         ui.add_space(4.0);
         ui.horizontal(|ui| {
-            let mut button = |name: &str, help: &str, choice: UnsavedAnswer| {
-                let button = ui.button(name).on_hover_text(help);
-                if button.clicked() {
-                    answer = Some(choice);
-                }
-                button
-            };
-            let save = question.can_save().then(|| button("Save…", "Save it first", UnsavedAnswer::Save));
-            let discard = button("Don't save", "Continues without saving", UnsavedAnswer::Discard);
-            button("Cancel", "Keeps the study open (Esc)", UnsavedAnswer::Stay);
+            let mut answer =
+                |name: &str, help: &str, answer: fn(&mut Workspace)| button(ui, name, help, requests, request(answer));
+            let save = question.can_save().then(|| answer("Save…", "Save it first", Workspace::save_unsaved));
+            let discard = answer("Don't save", "Continues without saving", Workspace::proceed_confirmed);
+            answer("Cancel", "Keeps the study open (Esc)", Workspace::stay);
             save.unwrap_or(discard)
         })
         .inner
     });
-    actions.extend(answer.or(is_escaped.then_some(UnsavedAnswer::Stay)).map(Action::Unsaved));
+    requests.extend(is_escaped.then(|| request(Workspace::stay)));
 }

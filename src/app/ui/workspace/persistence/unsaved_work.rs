@@ -32,6 +32,15 @@ pub(super) struct Unsaved {
     pub(super) tubes: bool,
 }
 
+/// Leaving of the study or the window.
+#[derive(Default)]
+pub struct Leaving {
+    pub saved: SavedWork,
+    pub question: Option<UnsavedQuestion>,
+    /// True if the window may close without a question.
+    pub may_close: bool,
+}
+
 /// Work that is saved or confirmed to be discarded.
 #[derive(Default)]
 pub struct SavedWork {

@@ -1,0 +1,105 @@
+//! Tab of the recovery of the NEMA spheres: bands of a standard, verdict, and a map of iterations and post-filters; and the reports of
+//! NEMA.
+
+mod map;
+pub mod nema;
+mod recovery_panel;
+mod state;
+
+use std::path::{Path, PathBuf};
+
+use egui::Ui;
+
+use self::nema::{BODY_REPORT, SMALL_ANIMAL_REPORT, write_report};
+use self::recovery_panel::{RecoveryView, recovery_ui};
+use self::state::RecoveryState;
+use super::tool::Tool;
+use crate::data::nema::SPHERE_DIAMETERS_MM;
+use crate::data::{Notice, RecoveryStandard, RoiRole};
+use crate::io::{self, IoError};
+use crate::session::Query;
+use crate::task::BackgroundTask;
+use crate::ui::rois::measured::common_ratio;
+use crate::ui::widgets::file_task::{FileTask, ToolFile};
+use crate::ui::widgets::wake::waker;
+use crate::ui::workspace::commands::Command;
+use crate::ui::workspace::panes::pane::Pane;
+use crate::ui::workspace::state::{Request, Workspace};
+
+const KEY: &str = "recovery";
+pub const PANE: Pane = Pane::table(KEY);
+
+/// Bands of a standard.
+static STANDARD: ToolFile = ToolFile {
+    tool: KEY,
+    title: "Bands of recovery coefficients",
+    formats: "limits for the NEMA spheres (.toml)",
+    filter: ("Standard", &["toml"]),
+    new_file: None,
+};
+
+#[derive(Default)]
+pub struct Recovery {
+    state: RecoveryState,
+    /// Standard that is being read.
+    reading: Option<BackgroundTask<Result<RecoveryStandard, IoError>>>,
+}
+
+impl Tool for Recovery {
+    fn title(&self, _work: &Workspace) -> [&'static str; 2] {
+        ["EARL", "Recovery of six hot spheres against the bands of a standard (EARL), for each iteration and post-filter"]
+    }
+
+    fn is_for(&self, work: &Workspace) -> bool {
+        let hot = work.rois.document.rois.iter().filter(|roi| roi.role == RoiRole::Hot).count();
+        hot >= SPHERE_DIAMETERS_MM.len() && work.study.is_pet_scan()
+    }
+
+    /// Queries the recovery coefficients once the tab was drawn.
+    fn update(&mut self, work: &mut Workspace, is_drawn: bool) {
+        match self.reading.as_ref().and_then(|reading| reading.poll_for(work.patience())) {
+            None => {}
+            Some(read) => {
+                self.reading = None;
+                match read {
+                    Ok(Ok(standard)) => self.state.add(standard),
+                    Ok(Err(error)) => work.notify(Notice::error(error.to_string())),
+                    Err(failure) => work.notify(Notice::error(failure.to_string())),
+                }
+            }
+        }
+        let rois = &work.rois.document.rois;
+        let query = self.state.query(is_drawn, rois, common_ratio(rois));
+        let query = Query::Recovery(query.filter(|query| query.activity_ratio.is_some()));
+        work.runs.active_mut().measure(query, &work.session);
+    }
+
+    fn ui(&mut self, work: &Workspace, ui: &mut Ui, requests: &mut Vec<Request>) {
+        let run = work.run();
+        let view = RecoveryView {
+            state: &self.state,
+            live: &run.live,
+            shown: run.shown.id().map(|id| (id.iteration, run.post_filter_mm)),
+            activity_ratio: common_ratio(&work.rois.document.rois),
+        };
+        if let Some(index) = recovery_ui(&view, ui, requests) {
+            self.state.select(index);
+        }
+    }
+
+    fn commands(&self) -> Vec<Command> {
+        [("NEMA NU 2 report", &BODY_REPORT), ("NEMA NU 4 report", &SMALL_ANIMAL_REPORT)]
+            .map(|(text, file)| Command::named(text, move |work| _ = work.ask(FileTask::OfTool(file))))
+            .into()
+    }
+
+    fn take_file(&mut self, work: &mut Workspace, file: &'static ToolFile, path: &Path) -> Result<(), String> {
+        if *file != STANDARD {
+            return write_report(work, file, self.state.standards(), path);
+        }
+        let path: PathBuf = path.to_owned();
+        let read = move |_: &_| io::recovery::read_file(&path);
+        self.reading = Some(BackgroundTask::start("standard", waker(&work.ctx), read));
+        Ok(())
+    }
+}

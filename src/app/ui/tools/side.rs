@@ -1,0 +1,73 @@
+//! Side pane: study, reconstruction and second image.
+
+use egui::{ScrollArea, Ui};
+
+use super::layer::layer_panel::{OwnLayers, layer_ui};
+use super::run::recon_panel::{ReconView, recon_ui};
+use super::study::study_panel::{StudyView, study_ui};
+use super::tool::Tool;
+use crate::data::Notice;
+use crate::ui::workspace::persistence::restore::offer_ui;
+use crate::ui::workspace::state::{Request, Workspace};
+
+pub struct Side;
+
+impl Tool for Side {
+    fn title(&self, _work: &Workspace) -> [&'static str; 2] {
+        ["Study and run", "Study, reconstruction, second image"]
+    }
+
+    fn ui(&mut self, work: &Workspace, ui: &mut Ui, requests: &mut Vec<Request>) {
+        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            work.sessions.offered.iter().for_each(|offered| offer_ui(offered, ui, requests));
+            study_ui(&study_view(work), ui, requests);
+            ui.separator();
+            recon_ui(&recon_view(work), ui, requests);
+            if work.study.open.is_some() && work.remote.is_none() {
+                let maps = work.study().map(|study| study.measured.attenuation_maps());
+                let has_attenuation = maps.is_some_and(|maps| !maps.is_empty());
+                let own = OwnLayers { has_attenuation, has_deviation: work.has_deviation() };
+                layer_ui(&work.layer, own, ui, requests);
+            }
+        });
+    }
+}
+
+fn study_view(work: &Workspace) -> StudyView<'_> {
+    let selected = work.rois.selected.and_then(|index| work.rois.document.rois.get(index));
+    StudyView {
+        state: &work.study,
+        recent: &work.preferences.recent,
+        selected_roi: selected.map(|roi| roi.name.as_str()),
+        show_timings: !work.options.for_pictures,
+        map_cover: map_cover(work),
+    }
+}
+
+fn recon_view(work: &Workspace) -> ReconView<'_> {
+    let run = work.run();
+    ReconView {
+        forms: &run.forms,
+        rois: &work.rois.document.rois,
+        study: work.study.open.as_ref(),
+        is_waiting: work.is_waiting(),
+        devices: work.devices(),
+        live: &run.live,
+        running: run.running.as_ref().filter(|_| run.live.info.is_some()),
+        forecast: work.next_start(),
+        remembered: &work.runs.remembered,
+        frame: run.current_frame(),
+        has_image: run.shown.volume().is_some(),
+        post_filter_mm: run.post_filter_mm,
+        show_timings: !work.options.for_pictures,
+        shows_research: work.slices.view.shows_research,
+        is_anonymous: work.is_anonymous(),
+    }
+}
+
+/// Returns the notice on an attenuation map that ends inside the image of the next run.
+fn map_cover(work: &Workspace) -> Option<Notice> {
+    let map = work.study()?.measured.attenuation_maps().first()?;
+    let settings = work.run().forms.settings.run_settings().ok()?;
+    map.cover_notice(&settings.grid, settings.fov_radius_mm)
+}

@@ -1,0 +1,11 @@
+//! The window: panes with the tools, banner, status line, commands, modal windows, pictures and films.
+
+pub mod app;
+mod banner;
+mod commands;
+mod film;
+mod film_job;
+mod layout;
+mod panes_ui;
+mod picture;
+mod status;

@@ -1,6 +1,0 @@
-//! Commands by name and by keys.
-
-pub mod list;
-pub mod search;
-pub mod search_panel;
-pub mod shortcuts;
