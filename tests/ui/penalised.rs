@@ -61,6 +61,7 @@ fn objective_update_and_step_size_have_curves() {
     set(&mut harness, "Iterations", 7.0);
     assert!(harness.query_by_label("Objective").is_none(), "nothing was measured yet");
     start(&mut harness, "Start", 1);
+    wait_for(&mut harness, "the curves", |app| app.work.curves().objective.len() == 4);
     let curves = harness.state().work.curves();
     assert_eq!(curves.objective.iter().map(|point| point[0]).collect::<Vec<_>>(), [0.0, 2.0, 4.0, 6.0]);
     assert_eq!((curves.update.len(), curves.step_size.len(), curves.step_size[0]), (28, 28, [0.25, 1.5]));

@@ -13,7 +13,7 @@ use tomoscope::io::{read_volume, store_calibration};
 use tomoscope::plan::{DeviceChoice, StudyFiles};
 use tomoscope::remote::{Connection, connect};
 use tomoscope::session::{EndReason, SessionOptions, Trace};
-use tomoscope::ui::{App, AppOptions, RunState, Source};
+use tomoscope::ui::{App, AppOptions, Model, RunState, Source};
 
 use super::enter;
 use super::list;
@@ -90,7 +90,7 @@ fn a_scan_elsewhere_is_reconstructed_in_the_same_window() {
     // The bins of its sinogram are not here.
     click(&mut harness, "Model");
     harness.get_by_label_contains("projection data are on the remote host");
-    assert!(harness.state().model_row().is_none());
+    assert!(harness.state().tool::<Model>().is_none_or(|model| model.row().is_none()));
     // What is not there is not opened from here.
     click(&mut harness, "Built-in");
     click(&mut harness, "Small cylinder, small ring");
