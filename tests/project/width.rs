@@ -1,4 +1,4 @@
-//! Width of features: which files name a setting, an option or a measurement besides its declaration and the code that computes with it.
+//! Width of features: which files name a setting, an option, a measurement or a tool besides its declaration and the code that computes with it.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ const MEASUREMENTS: &[Feature] = &[
         word: "RecoveryQuery",
         own: &[
             "app/session/measurements/recovery.rs",
-            "app/ui/plots/recovery/state.rs",
+            "app/ui/tools/recovery/state.rs",
             "app/remote/hostile.rs",
             "cli/earl/options.rs",
             "cli/earl/run.rs",
@@ -48,6 +48,19 @@ const MEASUREMENTS: &[Feature] = &[
     },
     Feature { word: "RecoveryFound", own: &["app/session/measurements/recovery.rs"], max_others: 1 },
     Feature { word: "PeaksFound", own: &["app/session/measurements/peaks.rs", "app/ui/run/curves.rs"], max_others: 1 },
+];
+
+/// (The line of the list of tools hands on.)
+const TOOLS: &[Feature] = &[
+    Feature { word: "lesions::Lesions", own: &[], max_others: 1 },
+    Feature { word: "recovery::Recovery", own: &[], max_others: 1 },
+    Feature { word: "spectrum::Spectrum", own: &[], max_others: 1 },
+    // The part of a session.
+    Feature {
+        word: "SavedLesions",
+        own: &["app/ui/tools/lesions/mod.rs", "app/ui/tools/lesions/saved.rs", "app/ui/tools/lesions/state.rs"],
+        max_others: 0,
+    },
 ];
 
 /// Returns the files of `src` that contain a word.
@@ -66,7 +79,7 @@ fn files_with(word: &str) -> Vec<String> {
 
 #[test]
 fn features_are_named_where_they_are_declared_and_computed() {
-    for Feature { word, own, max_others } in SETTINGS.iter().chain(OPTIONS).chain(MEASUREMENTS) {
+    for Feature { word, own, max_others } in SETTINGS.iter().chain(OPTIONS).chain(MEASUREMENTS).chain(TOOLS) {
         let found = files_with(word);
         assert!(own.iter().all(|file| found.iter().any(|other| other == file)), "{word}: {found:?}");
         let others: Vec<_> = found.iter().filter(|file| !own.contains(&file.as_str())).collect();

@@ -1,14 +1,15 @@
 //! Side pane: study, reconstruction and second image.
 
-use egui::{ScrollArea, Ui};
+use egui::{RichText, ScrollArea, Ui};
 
 use super::layer::layer_panel::{OwnLayers, layer_ui};
 use super::run::recon_panel::{ReconView, recon_ui};
 use super::study::study_panel::{StudyView, study_ui};
 use super::tool::Tool;
 use crate::data::Notice;
-use crate::ui::workspace::persistence::restore::offer_ui;
-use crate::ui::workspace::state::{Request, Workspace};
+use crate::ui::widgets::fields::{button, push_if_clicked};
+use crate::ui::workspace::persistence::saved_session::SavedSession;
+use crate::ui::workspace::state::{Request, Workspace, request};
 
 pub struct Side;
 
@@ -70,4 +71,17 @@ fn map_cover(work: &Workspace) -> Option<Notice> {
     let map = work.study()?.measured.attenuation_maps().first()?;
     let settings = work.run().forms.settings.run_settings().ok()?;
     map.cover_notice(&settings.grid, settings.fov_radius_mm)
+}
+
+/// Draws the offer of the last session.
+fn offer_ui(session: &SavedSession, ui: &mut Ui, requests: &mut Vec<Request>) {
+    egui::Frame::group(ui.style()).show(ui, |ui| {
+        let text = format!("Last session: {}", session.label());
+        ui.add(egui::Label::new(RichText::new(text).small()).wrap()).on_hover_text(format!("Saved at {}", session.saved));
+        ui.horizontal(|ui| {
+            let help = "Opens its study and reconstructs it with its settings, regions, views and plots";
+            button(ui, "Restore", help, requests, request(Workspace::restore_offered));
+            push_if_clicked(ui.button("Not now"), requests, request(|work| work.sessions.offered = None));
+        });
+    });
 }

@@ -7,18 +7,18 @@ use super::banner::{BannerView, banner_ui};
 use super::commands::list::{Group, groups};
 use super::commands::search_panel::search_ui;
 use super::commands::shortcuts::{help_ui, shortcuts};
+use super::dialogs_ui::{dialogs_ui, drop_hint_ui};
 use super::panes_ui::{PaneContent, panes_ui};
+use super::series_chooser_ui::series_chooser_ui;
 use super::status::{StatusView, status_ui};
+use super::unsaved_ui::unsaved_ui;
 use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::tools::study::list_form_panel::list_form_ui;
 use crate::ui::tools::study::tube_form_panel::tube_form_ui;
 use crate::ui::tools::tool::Tool;
 use crate::ui::widgets::notices::{notice_list_ui, toasts_ui};
-use crate::ui::workspace::files::dialogs;
 use crate::ui::workspace::panes::pane::Pane;
-use crate::ui::workspace::persistence::unsaved_changes::unsaved_ui;
-use crate::ui::workspace::series_chooser::series_chooser_ui;
 use crate::ui::workspace::state::{Request, Workspace, request};
 
 /// The tools while their panes are drawn.
@@ -59,7 +59,7 @@ impl App {
         toasts_ui(&mut self.work.notices, &ctx);
         notice_list_ui(&mut self.work.notices, &ctx);
         self.modal_ui(&ctx, requests);
-        dialogs::drop_hint_ui(&ctx);
+        drop_hint_ui(&ctx);
         self.were_keys_taken = self.keys_are_taken(&ctx);
     }
 
@@ -76,7 +76,7 @@ impl App {
         } else if let Some(chooser) = files.series.as_ref().filter(|_| !is_asking) {
             series_chooser_ui(chooser, ctx, requests);
         } else {
-            dialogs::dialogs_ui(&files.dialogs, self.work.is_anonymous(), ctx, requests);
+            dialogs_ui(&files.dialogs, self.work.is_anonymous(), ctx, requests);
         }
     }
 

@@ -1,10 +1,11 @@
-//! Commands by name and by keys, and the windows that list them.
+//! Commands by name and by keys.
 
 use std::borrow::Cow;
 use std::rc::Rc;
 
 use egui::{Key, KeyboardShortcut, Modifiers};
 
+use super::command_windows::CommandSearch;
 use super::state::{Request, Workspace, request};
 
 /// Effect of a command.
@@ -54,23 +55,6 @@ impl Command {
     pub fn named(text: impl Into<Cow<'static, str>>, run: impl Fn(&mut Workspace) + 'static) -> Self {
         Self::new(&[], text, run)
     }
-}
-
-/// Windows that list the commands.
-#[derive(Default)]
-pub struct CommandWindows {
-    /// True if the list of keys is open.
-    pub is_list_open: bool,
-    /// Search for commands, while it is open.
-    pub search: Option<CommandSearch>,
-}
-
-/// Search for commands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CommandSearch {
-    pub typed: String,
-    /// Index of the chosen match.
-    pub chosen: usize,
 }
 
 impl Workspace {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::series_chooser::SeriesUse;
+use super::files::series_chooser::SeriesUse;
 use super::state::Workspace;
 use crate::data::{AttenuationMap, ImageSpace, IterateId, Modality, Notice, Placement, SeriesNames, Volume};
 use crate::render::{Palette, VolumeSlot};

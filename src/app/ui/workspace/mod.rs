@@ -2,6 +2,7 @@
 //! tools. It knows no tool.
 
 mod calibrate;
+pub mod command_windows;
 pub mod commands;
 pub mod files;
 mod layering;
@@ -12,7 +13,6 @@ pub mod persistence;
 mod receive;
 mod requests;
 mod running;
-pub mod series_chooser;
 mod simulation;
 mod spectra;
 pub mod state;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::files::series_chooser::{SeriesChooser, SeriesUse};
 use super::panes::pane::{OXYGEN, RATES, SWEEP};
 use super::persistence::unsaved_work::PendingAction;
-use super::series_chooser::{SeriesChooser, SeriesUse};
 use super::state::Workspace;
 use crate::data::Notice;
 use crate::io::formats::Format;

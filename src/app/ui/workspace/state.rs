@@ -7,15 +7,15 @@ use std::time::Duration;
 use eframe::egui_wgpu::RenderState;
 use egui::Context;
 
-use super::commands::CommandWindows;
+use super::command_windows::CommandWindows;
 use super::files::dialogs::Dialogs;
 use super::files::file_job::FileJob;
+use super::files::series_chooser::SeriesChooser;
 use super::panes::pane_tree::PaneTree;
 use super::persistence::prefs::Preferences;
-use super::persistence::restore::Sessions;
 use super::persistence::saved_session::SavedTools;
+use super::persistence::sessions::Sessions;
 use super::persistence::unsaved_work::Leaving;
-use super::series_chooser::SeriesChooser;
 use crate::data::{Counts, Notice, PetScan, Study};
 use crate::io::IoError;
 use crate::plan::{Acquisition, Cache, Data, Device, DeviceChoice, Forecast, IterationScheme};

@@ -4,7 +4,8 @@ use egui::{Context, Key, Modifiers, RichText};
 
 use super::list::Group;
 use crate::ui::widgets::modal::modal_ui;
-use crate::ui::workspace::commands::{Command, CommandSearch};
+use crate::ui::workspace::command_windows::CommandSearch;
+use crate::ui::workspace::commands::Command;
 use crate::ui::workspace::state::{Request, Workspace, request};
 
 /// Largest height of the list of matches, as a part of the window.

@@ -10,4 +10,4 @@ pub mod provenance;
 mod radicals;
 pub mod send;
 pub mod send_form;
-mod send_panel;
+pub mod series_chooser;

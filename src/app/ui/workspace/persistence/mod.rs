@@ -5,5 +5,6 @@ pub mod last_session;
 pub mod prefs;
 pub mod restore;
 pub mod saved_session;
+pub mod sessions;
 pub mod unsaved_changes;
 pub mod unsaved_work;

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use egui::{RichText, Ui};
-
 use super::last_session::KEY;
 use super::saved_session::{SavedNumbers, SavedRun, SavedSession, SavedStudy, SavedTools};
 use super::unsaved_work::PendingAction;
@@ -16,26 +14,12 @@ use crate::ui::run::form::forms::Forms;
 use crate::ui::run::run_view::RunView;
 use crate::ui::study::open::open_images::OpenImages;
 use crate::ui::study::source::{BUILT_IN, Source};
-use crate::ui::widgets::fields::{button, push_if_clicked};
 use crate::ui::widgets::wake::waker;
 use crate::ui::workspace::panes::pane::Pane;
-use crate::ui::workspace::state::{Request, Workspace, request};
+use crate::ui::workspace::state::Workspace;
 
 /// Maximum number of earlier runs in a session.
 const MAX_RUNS: usize = 12;
-
-/// Sessions that are offered and restored.
-#[derive(Default)]
-pub struct Sessions {
-    /// Last session while it is offered.
-    pub offered: Option<SavedSession>,
-    /// Session to restore once its study is loaded.
-    pub restoring: Option<SavedSession>,
-    /// Parts of a restored session that the tools take.
-    pub of_tools: Option<SavedTools>,
-    /// True if the stored session is unreadable and has no backup; the current one then does not replace it.
-    pub has_unreadable: bool,
-}
 
 impl Workspace {
     /// Returns the current session with the parts of the tools; `None` without a study.
@@ -178,17 +162,4 @@ impl Workspace {
 
 fn with_absolute_path(saved: SavedLayer) -> SavedLayer {
     SavedLayer { path: std::path::absolute(&saved.path).unwrap_or_else(|_| saved.path.clone()), ..saved }
-}
-
-/// Draws the offer of the last session.
-pub fn offer_ui(session: &SavedSession, ui: &mut Ui, requests: &mut Vec<Request>) {
-    egui::Frame::group(ui.style()).show(ui, |ui| {
-        let text = format!("Last session: {}", session.label());
-        ui.add(egui::Label::new(RichText::new(text).small()).wrap()).on_hover_text(format!("Saved at {}", session.saved));
-        ui.horizontal(|ui| {
-            let help = "Opens its study and reconstructs it with its settings, regions, views and plots";
-            button(ui, "Restore", help, requests, request(Workspace::restore_offered));
-            push_if_clicked(ui.button("Not now"), requests, request(|work| work.sessions.offered = None));
-        });
-    });
 }

@@ -7,17 +7,15 @@
 
 use std::collections::VecDeque;
 
-use egui::{Context, ViewportCommand};
+use egui::ViewportCommand;
 
 use super::unsaved_work::{PendingAction, Unsaved, UnsavedQuestion};
 use crate::data::Notice;
 use crate::session::RunId;
 use crate::ui::study::loader::Loading;
 use crate::ui::study::source::Source;
-use crate::ui::widgets::fields::button;
 use crate::ui::widgets::file_task::FileTask;
-use crate::ui::widgets::modal::modal_ui;
-use crate::ui::workspace::state::{Request, Workspace, request};
+use crate::ui::workspace::state::Workspace;
 
 /// Maximum duration of an automatic run that is no unsaved work, s.
 const QUICK_SECS: f64 = 60.0;
@@ -164,22 +162,4 @@ impl Workspace {
     pub fn mark_rois_saved(&mut self) {
         self.leaving.saved.rois.clone_from(&self.rois.document.rois);
     }
-}
-
-pub fn unsaved_ui(question: &UnsavedQuestion, ctx: &Context, requests: &mut Vec<Request>) {
-    let (title, text) = question.text();
-    let is_escaped = modal_ui(ctx, "unsaved work", title, |ui| {
-        ui.add(egui::Label::new(text).wrap());
-        ui.add_space(4.0);
-        ui.horizontal(|ui| {
-            let mut answer =
-                |name: &str, help: &str, answer: fn(&mut Workspace)| button(ui, name, help, requests, request(answer));
-            let save = question.can_save().then(|| answer("Save…", "Save it first", Workspace::save_unsaved));
-            let discard = answer("Don't save", "Continues without saving", Workspace::proceed_confirmed);
-            answer("Cancel", "Keeps the study open (Esc)", Workspace::stay);
-            save.unwrap_or(discard)
-        })
-        .inner
-    });
-    requests.extend(is_escaped.then(|| request(Workspace::stay)));
 }

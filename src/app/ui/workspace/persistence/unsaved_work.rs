@@ -66,12 +66,12 @@ impl UnsavedQuestion {
     }
 
     /// Returns true if the work can be saved.
-    pub(super) fn can_save(&self) -> bool {
+    pub fn can_save(&self) -> bool {
         self.unsaved.rois || self.unsaved.image
     }
 
     /// Returns title and text of the question.
-    pub(super) fn text(&self) -> (&'static str, String) {
+    pub fn text(&self) -> (&'static str, String) {
         let (title, way) = match self.action {
             PendingAction::Quit => ("Close tomoscope?", "Closing the window"),
             PendingAction::Open(_) | PendingAction::Show(..) => ("Open another study?", "Opening another study"),

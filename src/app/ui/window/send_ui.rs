@@ -2,9 +2,9 @@
 
 use egui::{Context, TextEdit};
 
-use super::send_form::SendForm;
 use crate::ui::widgets::fields::anonymise_ui;
 use crate::ui::widgets::modal::form_ui;
+use crate::ui::workspace::files::send_form::SendForm;
 use crate::ui::workspace::state::{Request, Workspace, anonymise, request};
 
 pub fn send_ui(form: &SendForm, is_anonymous: bool, ctx: &Context, requests: &mut Vec<Request>) {
