@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::KEY;
 use crate::data::{Notice, Placement, ValueScale, Volume};
 use crate::io;
 use crate::io::dicom;
@@ -14,6 +13,9 @@ use crate::measure::lesions::{Changes, LesionTable};
 use crate::plan::{Progress, Provenance};
 use crate::report::{ImageReport, LesionsShown, lesion_pdf};
 use crate::ui::widgets::file_task::ToolFile;
+
+/// Key of the pane.
+pub const KEY: &str = "lesions";
 
 pub static TABLE: ToolFile = ToolFile {
     tool: KEY,

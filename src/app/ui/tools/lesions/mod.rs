@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use egui::Ui;
 
-use self::files::{REPORT, SEGMENTATION, TABLE, WrittenLesions};
+use self::files::{KEY, REPORT, SEGMENTATION, TABLE, WrittenLesions};
 use self::lesion_panel::{LesionEdit, LesionView, lesions_ui};
 use self::saved::SavedLesions;
 use self::state::{LesionInput, LesionState};
@@ -24,7 +24,6 @@ use crate::ui::workspace::commands::Command;
 use crate::ui::workspace::panes::pane::Pane;
 use crate::ui::workspace::state::{Request, Workspace, request};
 
-const KEY: &str = "lesions";
 pub const PANE: Pane = Pane::table(KEY);
 
 #[derive(Default)]

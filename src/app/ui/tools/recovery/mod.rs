@@ -1,8 +1,9 @@
 //! Tab of the recovery of the NEMA spheres: bands of a standard, verdict, and a map of iterations and post-filters; and the reports of
 //! NEMA.
 
+pub mod files;
 mod map;
-pub mod nema;
+mod nema;
 mod recovery_panel;
 mod state;
 
@@ -10,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use egui::Ui;
 
-use self::nema::{BODY_REPORT, SMALL_ANIMAL_REPORT, write_report};
+use self::files::{BODY_REPORT, KEY, SMALL_ANIMAL_REPORT, STANDARD};
+use self::nema::write_report;
 use self::recovery_panel::{RecoveryView, recovery_ui};
 use self::state::RecoveryState;
 use super::tool::Tool;
@@ -26,17 +28,7 @@ use crate::ui::workspace::commands::Command;
 use crate::ui::workspace::panes::pane::Pane;
 use crate::ui::workspace::state::{Request, Workspace};
 
-const KEY: &str = "recovery";
 pub const PANE: Pane = Pane::table(KEY);
-
-/// Bands of a standard.
-static STANDARD: ToolFile = ToolFile {
-    tool: KEY,
-    title: "Bands of recovery coefficients",
-    formats: "limits for the NEMA spheres (.toml)",
-    filter: ("Standard", &["toml"]),
-    new_file: None,
-};
 
 #[derive(Default)]
 pub struct Recovery {

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::files::BODY_REPORT;
 use crate::data::{Notice, RecoveryStandard, Roi, Volume};
 use crate::io;
 use crate::measure::nema::{self, NemaKnown, RecoveryPoint};
@@ -16,14 +17,6 @@ use crate::ui::workspace::state::Workspace;
 
 /// Reason of a refusal without a displayed image.
 const NO_IMAGE: &str = "there is no image to measure yet";
-
-/// Reports on the body phantom and the small-animal phantom.
-pub static BODY_REPORT: ToolFile = report_file("Report of NEMA NU 2 image quality");
-pub static SMALL_ANIMAL_REPORT: ToolFile = report_file("Report of NEMA NU 4 image quality");
-
-const fn report_file(title: &'static str) -> ToolFile {
-    ToolFile { tool: super::KEY, title, formats: ".pdf", filter: ("PDF", &["pdf"]), new_file: Some("nema.pdf") }
-}
 
 /// Starts writing the report of the displayed image. It measures the circles of the template among the regions as they lie,
 /// with the activity ratio of the hot regions, and judges it by these standards.

@@ -3,7 +3,7 @@
 use egui::{Color32, RichText, Ui};
 use egui_plot::LineStyle;
 
-use super::STANDARD;
+use super::files::STANDARD;
 use super::map::{map_ui, text};
 use super::state::RecoveryState;
 use crate::data::nema::SPHERE_DIAMETERS_MM;

@@ -10,7 +10,7 @@ use egui::Ui;
 use self::roi_panel::roi_ui;
 use self::roi_view::RoiView;
 use super::tool::Tool;
-use crate::ui::workspace::state::{Request, Workspace, request};
+use crate::ui::workspace::state::{Request, Workspace};
 
 pub struct Rois;
 
@@ -37,9 +37,4 @@ impl Tool for Rois {
         };
         roi_ui(&view, ui, requests);
     }
-}
-
-/// Requests the crosshair at the centre of a region.
-fn go_to(index: usize) -> Request {
-    request(move |work| work.go_to_roi(index))
 }

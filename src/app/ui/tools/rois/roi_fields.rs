@@ -4,8 +4,7 @@ use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{DragValue, Ui};
 use strum::VariantArray as _;
 
-use super::go_to;
-use super::roi_view::RoiView;
+use super::roi_view::{RoiView, go_to};
 use crate::data::{ContourThreshold, Isocontour, Roi, RoiPlane, RoiRole, RoiShape};
 use crate::session::RoiNumbers;
 use crate::ui::rois::action::RoiEdit;

@@ -8,7 +8,7 @@ use super::roi_table::{table_text, table_ui};
 use super::roi_view::RoiView;
 use crate::ui::rois::action::RoiEdit;
 use crate::ui::rois::measured::RoiLabels;
-use crate::ui::tools::recovery::nema::{BODY_REPORT, SMALL_ANIMAL_REPORT};
+use crate::ui::tools::recovery::files::{BODY_REPORT, SMALL_ANIMAL_REPORT};
 use crate::ui::widgets::fields::{anonymise_ui, button_if, item, name_menu, push_if_clicked};
 use crate::ui::widgets::file_task::{FileTask, NemaStandard};
 use crate::ui::widgets::format;

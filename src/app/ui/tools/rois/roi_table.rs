@@ -2,8 +2,7 @@
 
 use egui::{RichText, Sense, Ui};
 
-use super::go_to;
-use super::roi_view::RoiView;
+use super::roi_view::{RoiView, go_to};
 use crate::data::{Roi, RoiRole, ValueScale};
 use crate::measure::uncertainty_of_deviation;
 use crate::session::RoiNumbers;

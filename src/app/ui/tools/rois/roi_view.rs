@@ -5,6 +5,7 @@ use crate::ui::rois::measured::TableCache;
 use crate::ui::rois::second_numbers::SecondNumbers;
 use crate::ui::rois::state::RoiState;
 use crate::ui::widgets::image_axes::ImageAxes;
+use crate::ui::workspace::state::{Request, request};
 
 pub struct RoiView<'a> {
     pub state: &'a RoiState,
@@ -33,4 +34,9 @@ impl RoiView<'_> {
     pub fn rois(&self) -> &[Roi] {
         &self.state.document.rois
     }
+}
+
+/// Requests the crosshair at the centre of a region.
+pub fn go_to(index: usize) -> Request {
+    request(move |work| work.go_to_roi(index))
 }

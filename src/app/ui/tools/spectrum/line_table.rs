@@ -2,17 +2,25 @@
 
 use egui::{RichText, Role, Ui, WidgetInfo};
 
-use super::LINES;
 use crate::data::Unit;
 use crate::measure::MapStats;
 use crate::measure::spectrum::{LineFigures, NO_LINE};
 use crate::report::LinesShown;
 use crate::ui::rois::action::RoiEdit;
 use crate::ui::widgets::fields::button;
-use crate::ui::widgets::file_task::FileTask;
+use crate::ui::widgets::file_task::{FileTask, ToolFile};
 use crate::ui::widgets::format;
 use crate::ui::widgets::plot;
 use crate::ui::workspace::state::{Request, request};
+
+/// Table of the lines of the regions.
+pub(super) static LINES: ToolFile = ToolFile {
+    tool: "spectrum",
+    title: "Export the lines of the regions",
+    formats: ".csv",
+    filter: ("CSV", &["csv"]),
+    new_file: Some("lines.csv"),
+};
 
 /// Head and tooltip of a quantity.
 fn head(quantity: &str) -> (&str, &'static str) {

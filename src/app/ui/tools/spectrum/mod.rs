@@ -7,6 +7,7 @@ use std::path::Path;
 
 use egui::Ui;
 
+use self::line_table::LINES;
 use self::spectrum_panel::{SpectrumOf, SpectrumView, spectrum_ui};
 use super::tool::Tool;
 use crate::io::measurements::MeasurementWriter;
@@ -14,15 +15,6 @@ use crate::remote::Remote;
 use crate::ui::widgets::file_task::{FileTask, ToolFile};
 use crate::ui::workspace::commands::Command;
 use crate::ui::workspace::state::{Request, Workspace};
-
-/// Table of the lines of the regions.
-static LINES: ToolFile = ToolFile {
-    tool: "spectrum",
-    title: "Export the lines of the regions",
-    formats: ".csv",
-    filter: ("CSV", &["csv"]),
-    new_file: Some("lines.csv"),
-};
 
 #[derive(Default)]
 pub struct Spectrum {
