@@ -289,7 +289,7 @@ fn a_large_image_is_displayed_once_it_is_on_the_adapter() {
     if renderer().is_none() {
         return;
     }
-    // Three parts of 16 MiB.
+    // Twelve parts of 4 MiB, at most four of them in a frame.
     let (mut harness, stream, images) = two_runs([200, 200, 300], NUM_SUBSETS);
     click(&mut harness, "ROIs");
     let next = 2 * NUM_SUBSETS;

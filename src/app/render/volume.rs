@@ -14,7 +14,7 @@ use crate::coded::coded;
 use crate::webgpu::{WindowImage, WindowNumber};
 
 /// Bytes that are copied to the adapter at once: the time of a copy is part of a frame, and until it is complete it takes memory.
-pub const MAX_PART_BYTES: usize = 1 << 24;
+pub const MAX_PART_BYTES: usize = 1 << 22;
 
 /// Longest wait for such a copy.
 const MAX_WAIT: Duration = Duration::from_secs(10);

@@ -115,7 +115,7 @@ impl StudyFiles {
             },
             Self::Counts(files) => files.read(cache, task)?.map(Data::from),
             Self::Events(files) => files.read(task)?.map(Data::from),
-            Self::Sweep(files) => files.read()?.map(|sweep| Data::Sweep(Acquisition::complete(sweep))),
+            Self::Sweep(files) => files.read()?.map(|sweep| Data::from(Acquisition::complete(sweep))),
         };
         Ok((study, self.clone()))
     }

@@ -276,12 +276,12 @@ impl StudyMetadata {
                 let part = || Michelogram::elsewhere(geometry.clone());
                 let [multiplicative, additive] = corrections.map(|is_present| is_present.then(part));
                 let counts = Counts { multiplicative, additive, facts, ..Counts::new(part()) };
-                (Data::Counts(counts), Some((total, subset_rule)))
+                (Data::from(counts), Some((total, subset_rule)))
             }
             DataMetadata::Events(head) => (Data::from(head.list()?), None),
             DataMetadata::Sweep(sweep) => {
                 check_sweep(&sweep)?;
-                (Data::Sweep(Acquisition::complete(*sweep)), None)
+                (Data::from(Acquisition::complete(*sweep)), None)
             }
             DataMetadata::Oximetry(series) => {
                 let are_times = series.times_us.iter().all(|time| time.is_finite() && *time >= 0.0);

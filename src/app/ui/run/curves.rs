@@ -158,11 +158,12 @@ impl Curves {
         curves.region_error = measure(|found| found.region_error);
         curves.fwhm = fwhm_curves(&live.found.peaks).into_iter().map(|peak| peak.on_axis(at)).collect();
         curves.marks = live.marks.iter().map(|(step, mark)| (at(*step as f64), mark.clone())).collect();
-        let races: Vec<(usize, Option<RaceReport>)> = live.steps.values().map(|step| (step.subiteration, step.race)).collect();
+        let races: Vec<(usize, Option<&RaceReport>)> =
+            live.steps.values().map(|step| (step.subiteration, step.race.as_ref())).collect();
         for stretch in races.chunk_by(|before, after| before.1.is_some() == after.1.is_some()).filter(|part| part[0].1.is_some())
         {
             let piece = |part: fn(&RaceReport) -> f64| {
-                let point = |(step, race): &(usize, Option<RaceReport>)| Some([at(*step as f64), 100.0 * part(race.as_ref()?)]);
+                let point = |(step, race): &(usize, Option<&RaceReport>)| Some([at(*step as f64), 100.0 * part((*race)?)]);
                 thinned(stretch).filter_map(point).collect::<Vec<_>>()
             };
             curves.lost.push(piece(|race| race.lost));
@@ -174,8 +175,8 @@ impl Curves {
 
     fn add_ascent(&mut self, live: &LiveRun) {
         let at = |step: usize| live.axis_value(step as f64);
-        let steps: Vec<(usize, AscentReport)> =
-            live.steps.values().filter_map(|step| Some((step.subiteration, step.ascent?))).collect();
+        let steps: Vec<(usize, &AscentReport)> =
+            live.steps.values().filter_map(|step| Some((step.subiteration, step.ascent.as_ref()?))).collect();
         let points = |value: fn(&AscentReport) -> f64| -> Vec<[f64; 2]> {
             thinned(&steps).map(|(step, ascent)| [at(*step), value(ascent)]).collect()
         };
@@ -187,7 +188,7 @@ impl Curves {
             steps.iter().filter_map(|(step, ascent)| Some([at(step.saturating_sub(1)), 100.0 * ascent.optimality?.0])).collect();
         self.optimality = thinned(&residuals).copied().collect();
         let before =
-            |(step, ascent): &(usize, AscentReport)| Some((at(step.saturating_sub(1)), ascent.tuning, ascent.objective?));
+            |(step, ascent): &(usize, &AscentReport)| Some((at(step.saturating_sub(1)), ascent.tuning, ascent.objective?));
         let values: Vec<(f64, AscentTuning, ObjectiveValue)> = steps.iter().filter_map(before).collect();
         self.objective = thinned(&values).map(|(at, _, value)| [*at, value.total()]).collect();
         // Those of different penalties do not compare.
@@ -282,7 +283,7 @@ fn fwhm_curves(peaks: &PeaksFound) -> Vec<PeakCurve> {
 /// Returns the steps at which the curves of all branches are drawn. Steps at which every ROI was measured and steps at which some
 /// were not are thinned separately, so that no ROI loses its few steps.
 fn drawn_steps(newest: &Branch) -> BTreeSet<usize> {
-    let (whole, partly): (Vec<&RoiPoint>, Vec<&RoiPoint>) = newest.points.values().partition(|point| point.is_complete());
+    let (whole, partly): (Vec<&RoiPoint>, Vec<&RoiPoint>) = newest.points.values().partition(|point| point.is_complete);
     thinned(&whole).chain(thinned(&partly)).map(|point| point.subiteration).collect()
 }
 

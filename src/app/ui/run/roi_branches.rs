@@ -15,13 +15,20 @@ pub struct RoiPoint {
     pub subiteration: usize,
     /// Sums in the order of the branch's ROIs; `None` for a ROI that was not measured at its present position.
     pub sums: Vec<Option<RoiSums>>,
+    /// True if every ROI was measured. (Looking for it among the sums of all points would take most of the time of the curves.)
+    pub is_complete: bool,
     /// Standard deviations of their means between replicates, in the same order; empty without replicates.
     pub deviations: Vec<Option<f64>>,
 }
 
 impl RoiPoint {
     fn new(iteration: usize, subiteration: usize, sums: &[RoiSums], deviations: &[Option<f64>]) -> Self {
-        Self { iteration, subiteration, sums: sums.iter().copied().map(Some).collect(), deviations: deviations.to_vec() }
+        let sums = sums.iter().copied().map(Some).collect();
+        Self { iteration, subiteration, sums, is_complete: true, deviations: deviations.to_vec() }
+    }
+
+    fn with_sums(self, sums: Vec<Option<RoiSums>>) -> Self {
+        Self { is_complete: sums.iter().all(Option::is_some), sums, ..self }
     }
 
     /// Returns the standard deviation of the mean of a ROI between replicates.
@@ -36,12 +43,8 @@ impl RoiPoint {
             true => Vec::new(),
             false => indices.iter().map(|index| self.deviation((*index)?)).collect(),
         };
-        Self { sums: sums.collect(), deviations, ..*self }
-    }
-
-    /// True if every ROI was measured.
-    pub fn is_complete(&self) -> bool {
-        self.sums.iter().all(Option::is_some)
+        let Self { iteration, subiteration, .. } = *self;
+        Self { deviations, ..Self::new(iteration, subiteration, &[], &[]) }.with_sums(sums.collect())
     }
 }
 
@@ -72,7 +75,7 @@ impl Branch {
             point.deviations = before.deviations;
         }
         self.points.insert(point.subiteration, point);
-        limit(&mut self.points, |point| !point.is_complete());
+        limit(&mut self.points, |point| !point.is_complete);
     }
 
     /// Moves ROIs of the same edit to other positions. The sums of a moved ROI are those that the branch before has at this
@@ -86,6 +89,7 @@ impl Branch {
             for (step, point) in &mut self.points {
                 if let Some(sums) = point.sums.get_mut(index) {
                     *sums = source.and_then(|(before, index)| *before.points.get(step)?.sums.get(index)?);
+                    point.is_complete = point.sums.iter().all(Option::is_some);
                 }
                 if let Some(deviation) = point.deviations.get_mut(index) {
                     *deviation = source.and_then(|(before, index)| before.points.get(step)?.deviation(index));
@@ -198,8 +202,8 @@ impl RoiBranches {
         match branch.points.get_mut(&subiteration) {
             Some(point) => point.deviations = deviations.to_vec(),
             None => {
-                let (sums, deviations) = (vec![None; deviations.len()], deviations.to_vec());
-                branch.insert(RoiPoint { iteration: 0, subiteration, sums, deviations });
+                let point = RoiPoint::new(0, subiteration, &[], deviations);
+                branch.insert(point.with_sums(vec![None; deviations.len()]));
             }
         }
     }
@@ -227,7 +231,7 @@ impl RoiBranches {
     /// Returns a branch with these points.
     pub fn of_points(rois: &[Roi], points: impl IntoIterator<Item = (usize, Vec<Option<RoiSums>>)>) -> Self {
         let mut branches = Self::new(1, rois);
-        let point = |(step, sums)| (step, RoiPoint { iteration: step, subiteration: step, sums, deviations: Vec::new() });
+        let point = |(step, sums)| (step, RoiPoint::new(step, step, &[], &[]).with_sums(sums));
         branches.branches.entry(1).or_default().points = points.into_iter().map(point).collect();
         branches
     }

@@ -1,5 +1,7 @@
 //! Paint callback of egui by which the slice renderer draws into the window's render pass, and its input.
 
+use std::time::{Duration, Instant};
+
 use eframe::egui_wgpu::{Callback, CallbackResources, CallbackTrait, RenderState, Renderer, ScreenDescriptor};
 use egui::{Color32, Rect};
 
@@ -233,27 +235,39 @@ pub fn show(state: &RenderState, window: WindowNumber, slot: VolumeSlot, size: [
     slices.is_some_and(|slices| slices.show(&state.device, window, slot, size, image))
 }
 
-/// Sends the next part of the volume with this number to the adapter. Returns true after the last part; the volume before is drawn
+/// Most parts of a volume in a frame, and the time after which no further one begins.
+const MAX_PARTS: usize = 4;
+const UPLOAD_TIME: Duration = Duration::from_millis(3);
+
+/// Sends the next parts of the volume with this number to the adapter. Returns true after the last part; the volume before is drawn
 /// until then.
 ///
 /// # Errors
 /// Larger than the adapter can hold.
-pub fn upload_part<'a>(
+pub fn upload_parts<'a>(
     state: &RenderState,
     slot_and_number: (VolumeSlot, u64),
     size: [usize; 3],
     values: impl Into<VoxelValues<'a>>,
 ) -> Result<bool, RenderError> {
-    match state.renderer.write().callback_resources.get_mut::<SliceRenderer>() {
-        Some(renderer) => renderer.upload_part(&state.device, &state.queue, slot_and_number, size, values),
-        None => Ok(true),
+    let (begin, values) = (Instant::now(), values.into());
+    let mut renderer = state.renderer.write();
+    let Some(slices) = renderer.callback_resources.get_mut::<SliceRenderer>() else { return Ok(true) };
+    for _ in 0..MAX_PARTS {
+        if slices.upload_part(&state.device, &state.queue, slot_and_number, size, values)? {
+            return Ok(true);
+        }
+        if begin.elapsed() > UPLOAD_TIME {
+            break;
+        }
     }
+    Ok(false)
 }
 
 /// Sends a volume to the adapter at once, for the slices that this renderer draws.
 ///
 /// # Errors
-/// As [`upload_part`].
+/// As [`upload_parts`].
 pub fn upload_to<'a>(
     renderer: &mut Renderer,
     state: &RenderState,

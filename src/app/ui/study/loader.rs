@@ -168,7 +168,7 @@ fn follow_sweep(files: &SweepFiles) -> Result<Loaded, String> {
     let opened = io::follow_sweep(&files.projections, files.reference.as_deref());
     let (study, mut follower) = opened.map_err(|error| error.to_string())?;
     files.phase.map_or(Ok(()), |degrees| follower.set_phase(degrees)).map_err(|error| error.to_string())?;
-    let study = study.map(|sweep| Data::Sweep(Acquisition::growing(sweep)));
+    let study = study.map(|sweep| Data::from(Acquisition::growing(sweep)));
     let open = OpenStudy::new(study, Some(StudyFiles::Sweep(files.clone())));
     Ok(Loaded { follower: Some(Follower::Sweep(Box::new(follower))), ..open.into() })
 }
@@ -209,11 +209,11 @@ fn simulate(phantom: &str, measured: &Measured, task: &Task) -> Result<(Study<Da
         }
         Measured::Sweep { noise_fraction } => {
             let sweep = simulate_sweep(phantom, noise_fraction, task)?;
-            (sweep.map(|sweep| Data::Sweep(Acquisition::complete(sweep))), None)
+            (sweep.map(|sweep| Data::from(Acquisition::complete(sweep))), None)
         }
         Measured::Spectra { linewidths_mt, noise_fraction } => {
             let sweep = simulate_spectra(phantom, linewidths_mt, noise_fraction, task)?;
-            (sweep.map(|sweep| Data::Sweep(Acquisition::complete(sweep))), None)
+            (sweep.map(|sweep| Data::from(Acquisition::complete(sweep))), None)
         }
         Measured::Oxygen { snr } => (simulate_oxygen(phantom, snr, task)?, None),
     })

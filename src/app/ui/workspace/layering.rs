@@ -143,7 +143,7 @@ impl Workspace {
             let size = volume.grid.size;
             let lent = window.zip(on_device).filter(|_| !is_reference);
             let is_on_device = lent.is_some_and(|(window, image)| slice_paint::show(state, window, slot, size, image));
-            let upload = || slice_paint::upload_part(state, (slot, number), size, volume.as_slice());
+            let upload = || slice_paint::upload_parts(state, (slot, number), size, volume.as_slice());
             let is_complete = is_on_device
                 || upload().unwrap_or_else(|error| {
                     failure = Some(Notice::error(error.to_string()));
@@ -174,7 +174,7 @@ impl Workspace {
         };
         let Some(state) = self.graphics.state.as_ref() else { return };
         let (number, size) = ((VolumeSlot::Layer, self.layer.generation), image.volume.grid.size);
-        let uploaded = slice_paint::upload_part(state, number, size, image.voxel_values());
+        let uploaded = slice_paint::upload_parts(state, number, size, image.voxel_values());
         if uploaded == Ok(false) {
             return self.ctx.request_repaint();
         }

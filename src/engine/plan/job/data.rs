@@ -12,36 +12,57 @@ use crate::plan::algorithms::traits::{DataKind, Traits};
 use crate::plan::error::SetupError;
 use crate::plan::iteration_scheme::IterationScheme;
 
-/// Data that can be reconstructed.
-#[derive(Clone, Debug)]
-pub enum Data {
+/// Declares the kinds of data, each with its content and the access to it.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident($content:ty): $get:ident;)*) => {
+        /// Data that can be reconstructed.
+        #[derive(Clone, Debug)]
+        pub enum Data {
+            $($(#[$doc])* $kind($content),)*
+        }
+
+        impl Data {
+            /// Returns their facts.
+            pub(in crate::plan) fn facts(&self) -> &dyn DataFacts {
+                match self {
+                    $(Data::$kind(content) => content,)*
+                }
+            }
+
+            $(
+                /// Returns the content if it is of this kind.
+                pub fn $get(&self) -> Option<&$content> {
+                    if let Data::$kind(content) = self { Some(content) } else { None }
+                }
+            )*
+        }
+
+        $(
+            impl From<$content> for Data {
+                fn from(content: $content) -> Self {
+                    Data::$kind(content)
+                }
+            }
+        )*
+    };
+}
+
+kinds! {
     /// Sinograms.
-    Counts(Counts),
+    Counts(Counts): counts;
     /// Single events.
-    Events(ListData),
+    Events(ListData): list;
     /// Crystal-pair histograms.
-    Pairs(PairCounts),
+    Pairs(PairCounts): pairs;
     /// An EPRI sweep; while it grows the image grows with it.
-    Sweep(Acquisition),
+    Sweep(Acquisition): sweep;
     /// Pulse acquisitions at several delays or echo times, for a map of oxygen.
-    Oximetry(Arc<OxygenSeries>),
+    Oximetry(Arc<OxygenSeries>): oximetry;
     /// Images of another program, which a run only shows.
-    Images(Arc<ImageSeries>),
+    Images(Arc<ImageSeries>): images;
 }
 
 impl Data {
-    /// Returns their facts.
-    pub(in crate::plan) fn facts(&self) -> &dyn DataFacts {
-        match self {
-            Data::Counts(counts) => counts,
-            Data::Events(list) => list,
-            Data::Pairs(pairs) => pairs,
-            Data::Sweep(acquisition) => acquisition,
-            Data::Oximetry(series) => &**series,
-            Data::Images(series) => &**series,
-        }
-    }
-
     /// Returns their kind.
     pub fn kind(&self) -> DataKind {
         self.facts().kind()
@@ -89,43 +110,12 @@ impl Data {
 
     /// Returns the source of further events of a list that is still being written.
     pub fn growing_list(&self) -> Option<&ListAcquisition> {
-        if let Data::Events(list) = self { list.growing.as_ref() } else { None }
-    }
-
-    /// Returns projection data.
-    pub fn counts(&self) -> Option<&Counts> {
-        if let Data::Counts(counts) = self { Some(counts) } else { None }
+        self.list()?.growing.as_ref()
     }
 
     /// Returns single events.
     pub fn events(&self) -> Option<&EventList> {
-        if let Data::Events(list) = self { Some(&list.list) } else { None }
-    }
-
-    /// Returns a crystal-pair histogram.
-    pub fn pairs(&self) -> Option<&PairCounts> {
-        if let Data::Pairs(pairs) = self { Some(pairs) } else { None }
-    }
-
-    /// Returns an EPRI sweep.
-    pub fn sweep(&self) -> Option<&Acquisition> {
-        if let Data::Sweep(acquisition) = self { Some(acquisition) } else { None }
-    }
-
-    /// Returns the acquisitions of pulse oximetry.
-    pub fn oximetry(&self) -> Option<&Arc<OxygenSeries>> {
-        if let Data::Oximetry(series) = self { Some(series) } else { None }
-    }
-
-    /// Returns images of another program.
-    pub fn images(&self) -> Option<&Arc<ImageSeries>> {
-        if let Data::Images(series) = self { Some(series) } else { None }
-    }
-}
-
-impl From<Counts> for Data {
-    fn from(counts: Counts) -> Self {
-        Data::Counts(counts)
+        self.list().map(|data| &data.list)
     }
 }
 
@@ -135,32 +125,14 @@ impl From<EventList> for Data {
     }
 }
 
-impl From<ListData> for Data {
-    fn from(list: ListData) -> Self {
-        Data::Events(list)
-    }
-}
-
-impl From<PairCounts> for Data {
-    fn from(pairs: PairCounts) -> Self {
-        Data::Pairs(pairs)
-    }
-}
-
 impl From<ImageSeries> for Data {
     fn from(series: ImageSeries) -> Self {
-        Data::Images(Arc::new(series))
+        Arc::new(series).into()
     }
 }
 
 impl From<OxygenSeries> for Data {
     fn from(series: OxygenSeries) -> Self {
-        Data::Oximetry(Arc::new(series))
-    }
-}
-
-impl From<Acquisition> for Data {
-    fn from(acquisition: Acquisition) -> Self {
-        Data::Sweep(acquisition)
+        Arc::new(series).into()
     }
 }

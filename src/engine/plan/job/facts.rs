@@ -169,7 +169,7 @@ impl DataFacts for Acquisition {
     }
 }
 
-impl DataFacts for OxygenSeries {
+impl DataFacts for Arc<OxygenSeries> {
     fn kind(&self) -> DataKind {
         DataKind::Oximetry
     }
@@ -194,7 +194,7 @@ impl DataFacts for OxygenSeries {
     }
 }
 
-impl DataFacts for ImageSeries {
+impl DataFacts for Arc<ImageSeries> {
     fn kind(&self) -> DataKind {
         DataKind::Images
     }

@@ -75,11 +75,8 @@ impl Bounds {
             field_of_view_mm: sweep.facts.field_of_view_mm,
             ..of_traits
         };
-        match data {
-            Data::Sweep(acquisition) => acquisition.look(of_sweep),
-            Data::Oximetry(series) => series.sweeps.first().map_or(of_traits, of_sweep),
-            _ => of_traits,
-        }
+        let of_series = || data.oximetry()?.sweeps.first().map(of_sweep);
+        data.sweep().map(|acquisition| acquisition.look(of_sweep)).or_else(of_series).unwrap_or(of_traits)
     }
 
     /// True if the study is an EPRI acquisition, or several of pulse oximetry.

@@ -1,5 +1,6 @@
 //! State of the window for one kind of data. Another kind implements [`OpenKind`] in the file of its panel.
 
+use std::any::Any;
 use std::path::Path;
 
 use crate::operator::Accumulation;
@@ -7,7 +8,7 @@ use crate::session::Feed;
 use crate::ui::widgets::image_axes::ImageAxes;
 
 /// State of the window for one kind of data.
-pub trait OpenKind {
+pub trait OpenKind: Any + Send {
     /// Returns the facts of the data by name.
     fn facts(&self) -> Vec<(&'static str, String)>;
 

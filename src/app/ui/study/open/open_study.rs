@@ -1,6 +1,6 @@
 //! The open study: sinograms, a crystal-pair histogram, list-mode data, or an EPRI acquisition.
 
-use std::path::PathBuf;
+use std::any::Any;
 use std::sync::Arc;
 
 use super::open_counts::OpenCounts;
@@ -20,54 +20,29 @@ pub struct OpenStudy {
     /// Voxels of its image along x, y, z; `None`: the default grid.
     pub size: Option<[usize; 3]>,
     /// State of the window for its kind of data.
-    pub data: OpenData,
-}
-
-/// State of the window for each kind of data.
-pub enum OpenData {
-    /// Sinograms.
-    Counts(Box<OpenCounts>),
-    /// Crystal-pair histogram.
-    Pairs(Box<OpenPairs>),
-    /// List-mode data.
-    Events(Box<OpenList>),
-    /// EPRI acquisition.
-    Sweep(Box<OpenSweep>),
-    /// Acquisitions of pulse oximetry.
-    Oximetry(Box<OpenOximetry>),
-    /// Images of another program.
-    Images(Box<OpenImages>),
+    pub data: Box<dyn OpenKind>,
 }
 
 impl OpenStudy {
     /// Returns the open study of these files; `None`: it was simulated.
     pub fn new(study: Study<Data>, files: Option<StudyFiles>) -> Self {
-        let data = match (&study.measured, files) {
-            (Data::Counts(counts), files) => {
+        let path = || files.as_ref().map(|files| files.measured().to_owned());
+        let data: Box<dyn OpenKind> = match &study.measured {
+            Data::Counts(counts) => {
                 let files = files.and_then(|files| if let StudyFiles::Counts(files) = files { Some(files) } else { None });
-                OpenData::Counts(Box::new(OpenCounts::new(counts.clone(), files)))
+                Box::new(OpenCounts::new(counts.clone(), files))
             }
-            (Data::Pairs(pairs), files) => {
-                OpenData::Pairs(Box::new(OpenPairs::new(pairs.clone(), files.map(|files| files.measured().to_owned()))))
+            Data::Pairs(pairs) => Box::new(OpenPairs::new(pairs.clone(), path())),
+            Data::Events(data) => {
+                let path = path().unwrap_or_default();
+                let files = files.and_then(|files| if let StudyFiles::Events(files) = files { Some(files) } else { None });
+                Box::new(OpenList::new(data.list.clone(), files.unwrap_or_else(|| ListFiles::of(&path))))
             }
-            (Data::Events(data), files) => {
-                let files = match files {
-                    Some(StudyFiles::Events(files)) => files,
-                    files => ListFiles::of(&files.map_or_else(PathBuf::new, |files| files.measured().to_owned())),
-                };
-                OpenData::Events(Box::new(OpenList::new(data.list.clone(), files)))
-            }
-            (Data::Images(series), files) => {
-                let path = files.map(|files| files.measured().to_owned());
-                OpenData::Images(Box::new(OpenImages::new(Arc::clone(series), path)))
-            }
-            (Data::Oximetry(series), files) => {
-                let (series, path) = (Arc::clone(series), files.map(|files| files.measured().to_owned()));
-                OpenData::Oximetry(Box::new(OpenOximetry { series, path }))
-            }
-            (Data::Sweep(acquisition), files) => {
+            Data::Images(series) => Box::new(OpenImages::new(Arc::clone(series), path())),
+            Data::Oximetry(series) => Box::new(OpenOximetry { series: Arc::clone(series), path: path() }),
+            Data::Sweep(acquisition) => {
                 let files = files.and_then(|files| if let StudyFiles::Sweep(files) = files { Some(files) } else { None });
-                OpenData::Sweep(Box::new(OpenSweep::new(acquisition.clone(), files)))
+                Box::new(OpenSweep::new(acquisition.clone(), files))
             }
         };
         Self { study: Arc::new(study), size: None, data }
@@ -109,14 +84,7 @@ impl OpenStudy {
 
     /// Returns the state of the window for its kind of data.
     pub fn kind(&self) -> &dyn OpenKind {
-        match &self.data {
-            OpenData::Counts(open) => &**open,
-            OpenData::Pairs(open) => &**open,
-            OpenData::Events(open) => &**open,
-            OpenData::Sweep(open) => &**open,
-            OpenData::Oximetry(open) => &**open,
-            OpenData::Images(open) => &**open,
-        }
+        &*self.data
     }
 
     fn set_data(&mut self, data: Data) {
@@ -138,17 +106,17 @@ impl OpenStudy {
 
 /// Access to the open data by their kind.
 macro_rules! open_data {
-    ($($variant:ident($open:ty): $get:ident, $get_mut:ident;)*) => {
+    ($($get:ident, $get_mut:ident: $open:ty;)*) => {
         impl OpenStudy {
             $(
                 /// Returns the open data if they are of this kind.
                 pub fn $get(&self) -> Option<&$open> {
-                    if let OpenData::$variant(open) = &self.data { Some(open) } else { None }
+                    (&*self.data as &dyn Any).downcast_ref()
                 }
 
                 /// Returns the open data for changes if they are of this kind.
                 pub fn $get_mut(&mut self) -> Option<&mut $open> {
-                    if let OpenData::$variant(open) = &mut self.data { Some(open) } else { None }
+                    (&mut *self.data as &mut dyn Any).downcast_mut()
                 }
             )*
         }
@@ -156,10 +124,10 @@ macro_rules! open_data {
 }
 
 open_data! {
-    Counts(OpenCounts): counts, counts_mut;
-    Pairs(OpenPairs): pairs, pairs_mut;
-    Events(OpenList): list, list_mut;
-    Sweep(OpenSweep): sweep, sweep_mut;
-    Oximetry(OpenOximetry): oximetry, oximetry_mut;
-    Images(OpenImages): images, images_mut;
+    counts, counts_mut: OpenCounts;
+    pairs, pairs_mut: OpenPairs;
+    list, list_mut: OpenList;
+    sweep, sweep_mut: OpenSweep;
+    oximetry, oximetry_mut: OpenOximetry;
+    images, images_mut: OpenImages;
 }
