@@ -53,7 +53,7 @@ const MEASUREMENTS: &[Feature] = &[
 /// (The line of the list of tools hands on.)
 const TOOLS: &[Feature] = &[
     Feature { word: "lesions::Lesions", own: &[], max_others: 1 },
-    Feature { word: "recovery::Recovery", own: &[], max_others: 1 },
+    Feature { word: "model::Model", own: &["app/ui/mod.rs"], max_others: 1 },
     Feature { word: "spectrum::Spectrum", own: &[], max_others: 1 },
     // The part of a session.
     Feature {

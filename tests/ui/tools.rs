@@ -16,7 +16,8 @@ fn built_in(has: impl Fn(&Measured) -> bool) -> Source {
 
 #[test]
 fn every_table_opens_at_three_sizes_in_both_themes() {
-    let views = [([1000.0, 700.0], Theme::Dark), ([1400.0, 900.0], Theme::Light), ([2200.0, 1300.0], Theme::Dark)];
+    let sizes = [[1000.0, 700.0], [1400.0, 900.0], [2200.0, 1300.0]];
+    let views = sizes.into_iter().flat_map(|size| [Theme::Dark, Theme::Light].map(|theme| (size, theme)));
     let studies = [
         small_study(),
         built_in(|measured| matches!(measured, Measured::Sweep { .. })),
@@ -25,7 +26,7 @@ fn every_table_opens_at_three_sizes_in_both_themes() {
     ];
     let mut opened = BTreeSet::new();
     for study in studies {
-        for (size, theme) in views {
+        for (size, theme) in views.clone() {
             let Some(renderer) = renderer() else { return };
             // (A run finds out that there is a spectrum in each voxel.)
             let starts = matches!(&study, Source::BuiltIn(BuiltIn { measured: Measured::Spectra { .. }, .. }));

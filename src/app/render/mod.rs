@@ -20,4 +20,4 @@ pub use palette::Palette;
 pub use pipeline::TargetFormat;
 pub use slice::{NUM_VIEWS, SliceRenderer};
 pub use slice_view::{Combination, Content, Interpolation, Slab, SliceView};
-pub use volume::{MAX_PART_BYTES, RenderError, VolumeSlot, VoxelValues};
+pub use volume::{MAX_AT_ONCE_BYTES, MAX_PART_BYTES, RenderError, VolumeSlot, VoxelValues};

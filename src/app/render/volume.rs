@@ -16,6 +16,9 @@ use crate::webgpu::{WindowImage, WindowNumber};
 /// Bytes that are copied to the adapter at once: the time of a copy is part of a frame, and until it is complete it takes memory.
 pub const MAX_PART_BYTES: usize = 1 << 22;
 
+/// Largest volume that a frame copies to the adapter as a whole, bytes.
+pub const MAX_AT_ONCE_BYTES: usize = 1 << 24;
+
 /// Longest wait for such a copy.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
@@ -52,6 +55,11 @@ impl VoxelValues<'_> {
             Self::Float(values) => values.len(),
             Self::Integer(values) => values.len(),
         }
+    }
+
+    /// Returns the bytes of its texture.
+    pub fn bytes(self) -> usize {
+        self.len() * self.format().1
     }
 
     /// Returns the format of its texture, and the bytes of a texel.

@@ -7,7 +7,7 @@ use egui::Color32;
 
 use super::live::{LiveRun, Mark};
 use super::roi_branches::{Branch, RoiPoint};
-use super::thinning::thinned;
+use super::thinning::{num_drawn, thinned, thinned_to};
 use crate::data::{Roi, RoiRole};
 use crate::measure::{Convergence, NoPeakWidth, PeakWidth};
 use crate::recon::{AscentReport, AscentTuning, ObjectiveValue, RaceReport};
@@ -284,7 +284,8 @@ fn fwhm_curves(peaks: &PeaksFound) -> Vec<PeakCurve> {
 /// were not are thinned separately, so that no ROI loses its few steps.
 fn drawn_steps(newest: &Branch) -> BTreeSet<usize> {
     let (whole, partly): (Vec<&RoiPoint>, Vec<&RoiPoint>) = newest.points.values().partition(|point| point.is_complete);
-    thinned(&whole).chain(thinned(&partly)).map(|point| point.subiteration).collect()
+    let num_drawn = num_drawn(newest.rois.len());
+    thinned_to(&whole, num_drawn).chain(thinned_to(&partly, num_drawn)).map(|point| point.subiteration).collect()
 }
 
 /// Adds the points that no curve has yet, and leaves out curves without such points.

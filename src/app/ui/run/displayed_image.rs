@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::algebra::DeviceImage;
 use crate::data::{Extremes, IterateId, Volume};
-use crate::render::{MAX_PART_BYTES, Palette};
+use crate::render::{MAX_AT_ONCE_BYTES, Palette};
 use crate::session::{IterateUpdate, StoredIterate};
 use crate::task::BackgroundTask;
 use crate::ui::widgets::colour_scale::{WindowPercentile, has_negative};
@@ -335,7 +335,7 @@ impl DisplayedImage {
     /// Displays the selected image, unless a frame has no time to send it to the adapter ([`DisplayedImage::upload`]).
     fn changed(&mut self) {
         let selected = self.selected();
-        let is_large = |image: &Displayed| size_of_val(image.volume.as_slice()) > MAX_PART_BYTES;
+        let is_large = |image: &Displayed| size_of_val(image.volume.as_slice()) > MAX_AT_ONCE_BYTES;
         if !selected.as_ref().is_some_and(is_large) || self.on_device(None).is_some() {
             self.display(selected, None);
         }

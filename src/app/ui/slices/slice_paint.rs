@@ -11,8 +11,8 @@ use crate::algebra::DeviceImage;
 use crate::data::Placement;
 use crate::geometry::{Grid, Point, dot};
 use crate::render::{
-    Combination, Content, Interpolation, RenderError, Slab, SliceRenderer, SliceView, TargetFormat, VolumeSlot, VoxelValues,
-    is_software,
+    Combination, Content, Interpolation, MAX_AT_ONCE_BYTES, MAX_PART_BYTES, RenderError, Slab, SliceRenderer, SliceView,
+    TargetFormat, VolumeSlot, VoxelValues, is_software,
 };
 use crate::ui::layer::second_image::SecondImage;
 use crate::ui::widgets::colour_scale::ColourScale;
@@ -235,8 +235,8 @@ pub fn show(state: &RenderState, window: WindowNumber, slot: VolumeSlot, size: [
     slices.is_some_and(|slices| slices.show(&state.device, window, slot, size, image))
 }
 
-/// Most parts of a volume in a frame, and the time after which no further one begins.
-const MAX_PARTS: usize = 4;
+/// Most parts of a large volume in a frame, and the time after which no further one begins.
+const MAX_PARTS: usize = MAX_AT_ONCE_BYTES / MAX_PART_BYTES;
 const UPLOAD_TIME: Duration = Duration::from_millis(3);
 
 /// Sends the next parts of the volume with this number to the adapter. Returns true after the last part; the volume before is drawn
@@ -251,13 +251,14 @@ pub fn upload_parts<'a>(
     values: impl Into<VoxelValues<'a>>,
 ) -> Result<bool, RenderError> {
     let (begin, values) = (Instant::now(), values.into());
+    let is_large = values.bytes() > MAX_AT_ONCE_BYTES;
     let mut renderer = state.renderer.write();
     let Some(slices) = renderer.callback_resources.get_mut::<SliceRenderer>() else { return Ok(true) };
     for _ in 0..MAX_PARTS {
         if slices.upload_part(&state.device, &state.queue, slot_and_number, size, values)? {
             return Ok(true);
         }
-        if begin.elapsed() > UPLOAD_TIME {
+        if is_large && begin.elapsed() > UPLOAD_TIME {
             break;
         }
     }

@@ -4,7 +4,7 @@ use egui::Ui;
 
 use super::layer::layer_panel::blend_ui;
 use super::layer::radical_panel::radicals_ui;
-use super::run::scrubber::{ScrubberView, scrubber_ui};
+use super::run::scrubber::scrubber_ui;
 use super::run::slider::frame_slider_ui;
 use super::tool::{Tool, acting};
 use crate::data::ValueScale;
@@ -58,7 +58,6 @@ impl Tool for Image {
 
 impl Image {
     fn image_ui(&self, work: &Workspace, ui: &mut Ui, requests: &mut Vec<Request>) {
-        let shown = work.run().shown_words();
         let scale = work.scale();
         let toolbar = ToolbarView {
             view: &work.slices.view,
@@ -69,12 +68,11 @@ impl Image {
             liver_mean: liver_mean(work),
             has_own_window: false,
         };
-        let scrubber = scrubber_view(work, &shown);
         acting(requests, Workspace::apply_view, |actions| toolbar_ui(&toolbar, ui, actions));
         work.frames().into_iter().for_each(|series| frame_slider_ui(series, ui, requests));
         let is_single = work.study.images().is_some_and(|open| open.series.num_images == 1);
         if !is_single {
-            scrubber_ui(&scrubber, ui, requests);
+            scrubber_ui(work, ui, requests);
         }
         let (radicals, can_choose) = (work.run().live.radical_names(), !work.run().shown.is_past());
         radicals_ui(&radicals, &work.layer, can_choose, ui, requests);
@@ -180,20 +178,6 @@ impl Image {
         };
         let names = [format!("run {}, {}", work.run().live.number, work.run().shown_words()), image.text(reference)];
         Some(Beside { how, volume: other, names, largest_difference })
-    }
-}
-
-fn scrubber_view<'a>(work: &'a Workspace, shown: &'a str) -> ScrubberView<'a> {
-    ScrubberView {
-        iterations: &work.run().stored,
-        past: work.run().past_number(),
-        run: work.run().live.run,
-        reference: work.runs.reference().map(|reference| reference.choice),
-        pinned: &work.run().pinned,
-        number: work.run().shown_number().filter(|_| !work.run().selects_frame()),
-        is_playing: work.run().playing.is_some(),
-        shown,
-        is_racy: work.run().shown_of().is_some_and(|(id, live)| live.race_at(id.subiteration).is_some()),
     }
 }
 

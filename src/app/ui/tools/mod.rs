@@ -30,7 +30,7 @@ use crate::ui::workspace::panes::pane::{self, Pane};
 /// Returns all tools by their panes, in the order of the tabs.
 pub fn all() -> Vec<(Pane, Box<dyn Tool>)> {
     vec![
-        (Pane::Side, Box::new(side::Side)),
+        (Pane::Side, Box::<side::Side>::default()),
         (Pane::Image, Box::<image::Image>::default()),
         (pane::ROIS, Box::new(rois::Rois)),
         (lesions::PANE, Box::<lesions::Lesions>::default()),

@@ -4,24 +4,41 @@ use egui::{RichText, ScrollArea, Ui};
 
 use super::layer::layer_panel::{OwnLayers, layer_ui};
 use super::run::recon_panel::{ReconView, recon_ui};
-use super::study::study_panel::{StudyView, study_ui};
+use super::study::study_panel::study_ui;
 use super::tool::Tool;
 use crate::data::Notice;
+use crate::ui::run::form::settings::SettingsForm;
 use crate::ui::widgets::fields::{button, push_if_clicked};
 use crate::ui::workspace::persistence::saved_session::SavedSession;
 use crate::ui::workspace::state::{Request, Workspace, request};
 
-pub struct Side;
+#[derive(Default)]
+pub struct Side {
+    /// Number of the study, and the settings of the next run, with the notice on an attenuation map that ends inside its image.
+    cover: Option<((usize, SettingsForm), Option<Notice>)>,
+}
 
 impl Tool for Side {
     fn title(&self, _work: &Workspace) -> [&'static str; 2] {
         ["Study and run", "Study, reconstruction, second image"]
     }
 
+    fn update(&mut self, work: &mut Workspace, _is_drawn: bool) {
+        let (number, settings) = (work.study.number, &work.run().forms.settings);
+        if self.cover.as_ref().is_some_and(|((of, before), _)| *of == number && before == settings) {
+            return;
+        }
+        let map = work.study().and_then(|study| study.measured.attenuation_maps().first());
+        let cover = map.zip(settings.run_settings().ok());
+        let cover = cover.and_then(|(map, settings)| map.cover_notice(&settings.grid, settings.fov_radius_mm));
+        self.cover = Some(((number, settings.clone()), cover));
+    }
+
     fn ui(&mut self, work: &Workspace, ui: &mut Ui, requests: &mut Vec<Request>) {
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
             work.sessions.offered.iter().for_each(|offered| offer_ui(offered, ui, requests));
-            study_ui(&study_view(work), ui, requests);
+            let cover = self.cover.as_ref().and_then(|(_, cover)| cover.as_ref());
+            study_ui(work, cover, ui, requests);
             ui.separator();
             recon_ui(&recon_view(work), ui, requests);
             if work.study.open.is_some() && work.remote.is_none() {
@@ -31,17 +48,6 @@ impl Tool for Side {
                 layer_ui(&work.layer, own, ui, requests);
             }
         });
-    }
-}
-
-fn study_view(work: &Workspace) -> StudyView<'_> {
-    let selected = work.rois.selected.and_then(|index| work.rois.document.rois.get(index));
-    StudyView {
-        state: &work.study,
-        recent: &work.preferences.recent,
-        selected_roi: selected.map(|roi| roi.name.as_str()),
-        show_timings: !work.options.for_pictures,
-        map_cover: map_cover(work),
     }
 }
 
@@ -64,13 +70,6 @@ fn recon_view(work: &Workspace) -> ReconView<'_> {
         shows_research: work.slices.view.shows_research,
         is_anonymous: work.is_anonymous(),
     }
-}
-
-/// Returns the notice on an attenuation map that ends inside the image of the next run.
-fn map_cover(work: &Workspace) -> Option<Notice> {
-    let map = work.study()?.measured.attenuation_maps().first()?;
-    let settings = work.run().forms.settings.run_settings().ok()?;
-    map.cover_notice(&settings.grid, settings.fov_radius_mm)
 }
 
 /// Draws the offer of the last session.

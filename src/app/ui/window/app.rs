@@ -123,24 +123,27 @@ impl App {
             Pane::Table(key) | Pane::Plot(key) => Some((key.to_string(), tool.saved()?)),
             Pane::Side | Pane::Image => None,
         };
-        self.tools.iter().filter_map(saved).collect()
+        self.tools.iter().filter_map(saved).chain(self.work.sessions.unknown.clone()).collect()
     }
 
     /// Gives the tools their parts of a restored session.
     fn restore_tools(&mut self) {
-        let Some(mut saved) = self.work.sessions.of_tools.take() else { return };
+        let Some((table, mut saved)) = self.work.sessions.of_tools.take() else { return };
         for (pane, tool) in &mut self.tools {
-            let (Pane::Table(key) | Pane::Plot(key)) = pane else { continue };
+            let (Pane::Table(key) | Pane::Plot(key)) = &*pane else { continue };
             if let Err(error) = tool.restore(saved.remove(&**key)) {
-                self.work.notify(Notice::error(format!("not restored from the session: {error}")));
+                self.work.notify(Notice::error(format!("not restored from the session: {key}: {error}")));
+            }
+            if **key == table && tool.is_for(&self.work) {
+                self.work.panes.show(pane);
             }
         }
         if !saved.is_empty() {
-            let unknown = saved.into_keys().collect::<Vec<_>>().join(", ");
-            self.work.notify(Notice::warning(format!(
-                "not restored from the session, because this version does not know it: {unknown}"
-            )));
+            let unknown = saved.keys().cloned().collect::<Vec<_>>().join(", ");
+            let text = format!("not restored from the session, because this version does not know it: {unknown}");
+            self.work.notify(Notice::warning(text));
         }
+        self.work.sessions.unknown = saved;
     }
 
     /// Sets the title of the window: study and device.
@@ -197,6 +200,9 @@ fn graphics(creation: &eframe::CreationContext<'_>, shares: bool) -> Graphics {
 impl eframe::App for App {
     fn logic(&mut self, _ctx: &Context, _frame: &mut eframe::Frame) {
         self.frame_start = Some(Instant::now());
+        // With the image and the numbers that were drawn when the dialog closed.
+        self.work.receive_dialog();
+        self.receive_files();
         self.work.receive();
         self.restore_tools();
         self.receive_files();
@@ -216,6 +222,7 @@ impl eframe::App for App {
         self.panels(ui, &mut requests);
         let has_requests = !requests.is_empty();
         requests.into_iter().for_each(|request| request(&mut self.work));
+        self.restore_tools();
         self.receive_files();
         self.advance_film();
         // Before painting, so that the solver measures meanwhile and the next frame shows the numbers.

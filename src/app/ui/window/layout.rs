@@ -3,17 +3,15 @@
 use egui::Ui;
 
 use super::app::App;
-use super::banner::{BannerView, banner_ui};
+use super::banner::banner_ui;
 use super::commands::list::{Group, groups};
 use super::commands::search_panel::search_ui;
 use super::commands::shortcuts::{help_ui, shortcuts};
 use super::dialogs_ui::{dialogs_ui, drop_hint_ui};
 use super::panes_ui::{PaneContent, panes_ui};
 use super::series_chooser_ui::series_chooser_ui;
-use super::status::{StatusView, status_ui};
+use super::status::{Meters, status_ui};
 use super::unsaved_ui::unsaved_ui;
-use crate::ui::study::open::open_study::OpenStudy;
-use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::tools::study::list_form_panel::list_form_ui;
 use crate::ui::tools::study::tube_form_panel::tube_form_ui;
 use crate::ui::tools::tool::Tool;
@@ -134,40 +132,20 @@ impl App {
 
     fn banner(&mut self, ui: &mut Ui, requests: &mut Vec<Request>) {
         let panes = self.offered().into_iter().filter(|(pane, _)| *pane != Pane::Image);
-        let view = BannerView {
-            study: self.work.study.open.as_ref(),
-            live: self.work.live(),
-            saved: &self.work.preferences.arrangements,
-            panes: panes
-                .map(|(pane, title)| {
-                    let is_shown = !self.work.panes.is_hidden(&pane);
-                    (pane, title, is_shown)
-                })
-                .collect(),
-            is_motion_reduced: self.work.preferences.is_motion_reduced,
+        let with_state = |(pane, title)| {
+            let is_shown = !self.work.panes.is_hidden(&pane);
+            (pane, title, is_shown)
         };
-        banner_ui(&view, &mut self.arrangement_name, ui, requests);
+        let panes: Vec<_> = panes.map(with_state).collect();
+        banner_ui(&self.work, &panes, &mut self.arrangement_name, ui, requests);
     }
 
     fn status(&mut self, ui: &mut Ui, requests: &mut Vec<Request>) {
-        let work = &self.work;
-        let is_timed = !work.options.for_pictures;
+        let is_timed = !self.work.options.for_pictures;
         let memory_bytes = if is_timed { self.memory.bytes() } else { None };
         let frames_per_sec = Some(self.frames.count()).filter(|_| is_timed);
-        let view = StatusView {
-            live: work.live(),
-            notices: &work.notices,
-            memory_bytes,
-            frames_per_sec,
-            show_timings: is_timed,
-            arrivals: work.study.open.as_ref().map_or(Arrivals::Over, OpenStudy::arrivals),
-            adapter: work.adapter(),
-            remote: work.remote.as_ref(),
-            search: work.rois.search.query(),
-            history_bytes: if is_timed { work.session.history_bytes() } else { [0, 256 << 20] },
-            film: self.film.as_ref(),
-        };
-        if status_ui(&view, ui, requests) {
+        let meters = Meters { memory_bytes, frames_per_sec };
+        if status_ui(&self.work, &meters, self.film.as_ref(), ui, requests) {
             self.film = None;
         }
     }

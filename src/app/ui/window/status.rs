@@ -9,17 +9,17 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use super::film_job::FilmJob;
 use crate::operator::Accumulation;
 use crate::remote::{ConnectionState, Remote};
-use crate::ui::rois::search::{RoiQuery, RoiSearch};
+use crate::ui::rois::search::RoiSearch;
 use crate::ui::run::accumulations::GATHERED;
 use crate::ui::run::live::LiveRun;
+use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::tools::run::scrubber::history_ui;
 use crate::ui::widgets::fields::push_if_clicked;
 use crate::ui::widgets::format;
 use crate::ui::widgets::icons::{self, IconButton, Prominence};
-use crate::ui::widgets::notices::Notices;
 use crate::ui::widgets::theme;
-use crate::ui::workspace::state::{Request, request};
+use crate::ui::workspace::state::{Request, Workspace, request};
 
 const MEMORY_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -68,69 +68,63 @@ impl FrameMeter {
     }
 }
 
-/// Content of the status line.
-pub struct StatusView<'a> {
-    pub live: &'a LiveRun,
-    pub notices: &'a Notices,
+/// Figures of the program itself; `None` in pictures for comparison.
+pub struct Meters {
     /// Resident bytes.
     pub memory_bytes: Option<u64>,
     /// Frames drawn in the last second.
     pub frames_per_sec: Option<usize>,
-    /// True if speeds are shown.
-    pub show_timings: bool,
-    pub arrivals: Arrivals,
-    /// Name of the graphics adapter.
-    pub adapter: &'a str,
-    /// Server of a remote session.
-    pub remote: Option<&'a Remote>,
-    pub search: Option<&'a RoiQuery>,
-    /// Bytes of the stored iterates of all runs, and their limit.
-    pub history_bytes: [u64; 2],
-    pub film: Option<&'a FilmJob>,
 }
 
 /// Draws the line; returns true if the film is cancelled.
-pub fn status_ui(view: &StatusView, ui: &mut egui::Ui, requests: &mut Vec<Request>) -> bool {
+pub fn status_ui(
+    work: &Workspace,
+    meters: &Meters,
+    film: Option<&FilmJob>,
+    ui: &mut egui::Ui,
+    requests: &mut Vec<Request>,
+) -> bool {
     let mut is_cancelled = false;
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-        let text = format!("Notices ({})", view.notices.len());
+        let text = format!("Notices ({})", work.notices.len());
         let notices = ui.add(IconButton::new(icons::NOTICES, &text).prominence(Prominence::Quiet));
         push_if_clicked(notices, requests, request(|work| work.notices.toggle_list()));
-        details_ui(view, ui, requests);
+        details_ui(work, meters, ui, requests);
         ui.separator();
-        if let Some(remote) = view.remote {
-            remote_ui(remote, view.show_timings, ui, requests);
+        if let Some(remote) = &work.remote {
+            remote_ui(remote, !work.options.for_pictures, ui, requests);
             ui.separator();
         }
-        if let Some(film) = view.film {
+        if let Some(film) = film {
             is_cancelled = ui.button("Cancel film").clicked();
             ui.label(film.text());
             ui.separator();
         }
-        if let Some(search) = view.search {
+        if let Some(search) = work.rois.search.query() {
             push_if_clicked(ui.button("Cancel search"), requests, request(|work| work.rois.search = RoiSearch::default()));
             ui.label(search.text());
             ui.separator();
         }
         // The rest of the line, truncated.
-        ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| run_ui(view, ui));
+        ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| run_ui(work, ui));
     });
     is_cancelled
 }
 
 /// Draws the menu with graphics adapter, speed of drawing, memory and its limit for stored images.
-fn details_ui(view: &StatusView, ui: &mut egui::Ui, requests: &mut Vec<Request>) {
+fn details_ui(work: &Workspace, meters: &Meters, ui: &mut egui::Ui, requests: &mut Vec<Request>) {
     let button = IconButton::new(icons::DETAILS, "Performance").icon_only().prominence(Prominence::Quiet).button(ui.visuals());
     let stays = MenuConfig::new().close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside);
     let (menu, _) = MenuButton::from_button(button).config(stays).ui(ui, |ui| {
-        ui.label(format!("drawn by {}", view.adapter));
-        if let Some(frames) = view.frames_per_sec {
+        ui.label(format!("drawn by {}", work.adapter()));
+        if let Some(frames) = meters.frames_per_sec {
             ui.label(format!("{frames} frames/s")).on_hover_text("Drawn in the last second; where nothing moves none is");
         }
-        if let Some(bytes) = view.memory_bytes {
+        if let Some(bytes) = meters.memory_bytes {
             ui.label(format!("memory {}", crate::text::bytes(bytes)));
         }
-        history_ui(view.history_bytes, ui, requests);
+        let for_pictures = work.options.for_pictures;
+        history_ui(if for_pictures { [0, 256 << 20] } else { work.session.history_bytes() }, ui, requests);
     });
     menu.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Performance"));
     menu.on_hover_text("Graphics adapter, frames per second, memory and its limit");
@@ -165,8 +159,8 @@ fn remote_ui(remote: &Remote, show_timings: bool, ui: &mut egui::Ui, requests: &
 }
 
 /// Draws device, projector, accumulation and progress of the run.
-fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
-    let live = view.live;
+fn run_ui(work: &Workspace, ui: &mut egui::Ui) {
+    let live = work.live();
     match &live.info {
         Some(info) if info.job.data().images().is_some() => _ = ui.label("image file"),
         Some(info) => {
@@ -177,7 +171,8 @@ fn run_ui(view: &StatusView, ui: &mut egui::Ui) {
         None => _ = ui.label("no device in use yet"),
     }
     ui.separator();
-    ui.add(egui::Label::new(progress_text(live, view.arrivals, view.show_timings)).truncate());
+    let arrivals = work.study.open.as_ref().map_or(Arrivals::Over, OpenStudy::arrivals);
+    ui.add(egui::Label::new(progress_text(live, arrivals, !work.options.for_pictures)).truncate());
 }
 
 fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {

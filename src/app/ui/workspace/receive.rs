@@ -18,7 +18,16 @@ use crate::ui::widgets::wake::waker;
 const EVENT_TIME: Duration = Duration::from_millis(10);
 
 impl Workspace {
-    /// Receives studies, paths, events and volumes, in this order.
+    /// Receives the answer of a dialog of the desktop.
+    pub fn receive_dialog(&mut self) {
+        match self.files.dialogs.poll() {
+            Some((task, Some(path))) => self.take_from_desktop(task, path),
+            Some((task, None)) => self.cancel_saving(task),
+            None => {}
+        }
+    }
+
+    /// Receives studies, files, events and volumes, in this order.
     pub fn receive(&mut self) {
         // During the question about unsaved work the study waits for the answer.
         let loading = self.study.loading.as_ref().filter(|_| self.leaving.question.is_none());
@@ -31,11 +40,6 @@ impl Workspace {
         self.receive_simulations();
         self.receive_regions();
         self.devices.poll(self.remote.as_ref());
-        match self.files.dialogs.poll() {
-            Some((task, Some(path))) => self.take_from_desktop(task, path),
-            Some((task, None)) => self.cancel_saving(task),
-            None => {}
-        }
         self.receive_files();
         self.receive_dropped();
         self.receive_feed();

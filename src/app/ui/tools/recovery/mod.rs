@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use egui::Ui;
 
-use self::files::{BODY_REPORT, KEY, SMALL_ANIMAL_REPORT, STANDARD};
+use self::files::{KEY, STANDARD};
 use self::nema::write_report;
 use self::recovery_panel::{RecoveryView, recovery_ui};
 use self::state::RecoveryState;
@@ -22,9 +22,8 @@ use crate::io::{self, IoError};
 use crate::session::Query;
 use crate::task::BackgroundTask;
 use crate::ui::rois::measured::common_ratio;
-use crate::ui::widgets::file_task::{FileTask, ToolFile};
+use crate::ui::widgets::file_task::ToolFile;
 use crate::ui::widgets::wake::waker;
-use crate::ui::workspace::commands::Command;
 use crate::ui::workspace::panes::pane::Pane;
 use crate::ui::workspace::state::{Request, Workspace};
 
@@ -33,8 +32,8 @@ pub const PANE: Pane = Pane::table(KEY);
 #[derive(Default)]
 pub struct Recovery {
     state: RecoveryState,
-    /// Standard that is being read.
-    reading: Option<BackgroundTask<Result<RecoveryStandard, IoError>>>,
+    /// Standards that are being read.
+    reading: Vec<BackgroundTask<Result<RecoveryStandard, IoError>>>,
 }
 
 impl Tool for Recovery {
@@ -49,17 +48,15 @@ impl Tool for Recovery {
 
     /// Queries the recovery coefficients once the tab was drawn.
     fn update(&mut self, work: &mut Workspace, is_drawn: bool) {
-        match self.reading.as_ref().and_then(|reading| reading.poll_for(work.patience())) {
-            None => {}
-            Some(read) => {
-                self.reading = None;
-                match read {
-                    Ok(Ok(standard)) => self.state.add(standard),
-                    Ok(Err(error)) => work.notify(Notice::error(error.to_string())),
-                    Err(failure) => work.notify(Notice::error(failure.to_string())),
-                }
+        self.reading.retain(|reading| {
+            match reading.poll_for(work.patience()) {
+                None => return true,
+                Some(Ok(Ok(standard))) => self.state.add(standard),
+                Some(Ok(Err(error))) => work.notify(Notice::error(error.to_string())),
+                Some(Err(failure)) => work.notify(Notice::error(failure.to_string())),
             }
-        }
+            false
+        });
         let rois = &work.rois.document.rois;
         let query = self.state.query(is_drawn, rois, common_ratio(rois));
         let query = Query::Recovery(query.filter(|query| query.activity_ratio.is_some()));
@@ -79,19 +76,13 @@ impl Tool for Recovery {
         }
     }
 
-    fn commands(&self) -> Vec<Command> {
-        [("NEMA NU 2 report", &BODY_REPORT), ("NEMA NU 4 report", &SMALL_ANIMAL_REPORT)]
-            .map(|(text, file)| Command::named(text, move |work| _ = work.ask(FileTask::OfTool(file))))
-            .into()
-    }
-
     fn take_file(&mut self, work: &mut Workspace, file: &'static ToolFile, path: &Path) -> Result<(), String> {
         if *file != STANDARD {
             return write_report(work, file, self.state.standards(), path);
         }
         let path: PathBuf = path.to_owned();
         let read = move |_: &_| io::recovery::read_file(&path);
-        self.reading = Some(BackgroundTask::start("standard", waker(&work.ctx), read));
+        self.reading.push(BackgroundTask::start("standard", waker(&work.ctx), read));
         Ok(())
     }
 }

@@ -9,7 +9,10 @@ use egui::Ui;
 
 use self::roi_panel::roi_ui;
 use self::roi_view::RoiView;
+use super::recovery::files::{BODY_REPORT, SMALL_ANIMAL_REPORT};
 use super::tool::Tool;
+use crate::ui::widgets::file_task::FileTask;
+use crate::ui::workspace::commands::Command;
 use crate::ui::workspace::state::{Request, Workspace};
 
 pub struct Rois;
@@ -36,5 +39,11 @@ impl Tool for Rois {
             is_anonymous: work.is_anonymous(),
         };
         roi_ui(&view, ui, requests);
+    }
+
+    fn commands(&self) -> Vec<Command> {
+        [("NEMA NU 2 report", &BODY_REPORT), ("NEMA NU 4 report", &SMALL_ANIMAL_REPORT)]
+            .map(|(text, file)| Command::named(text, move |work| _ = work.ask(FileTask::OfTool(file))))
+            .into()
     }
 }

@@ -1,63 +1,47 @@
 //! Scrubber of the displayed iterate: the newest one, or a stored one.
 
-use std::collections::BTreeSet;
-
 use egui::Ui;
 
-use crate::session::RunId;
 use crate::ui::run::reference::ReferenceChoice;
+use crate::ui::run::run_view::RunView;
 use crate::ui::widgets::theme;
 use crate::ui::workspace::state::{Request, Workspace, request};
 
 const REFERENCE_HELP: &str =
     "Makes this iterate the reference: every other image is compared with it. Select another reference, or none, under Compare";
 
-pub struct ScrubberView<'a> {
-    /// Full iterations that can be shown; of a sweep numbers of projections.
-    pub iterations: &'a [usize],
-    /// Number of the displayed stored iterate; `None` = live.
-    pub past: Option<usize>,
-    /// The run whose they are.
-    pub run: RunId,
-    /// Reference of the comparisons.
-    pub reference: Option<ReferenceChoice>,
-    /// Numbers of those that are never thinned out.
-    pub pinned: &'a BTreeSet<usize>,
-    /// Number of the displayed image, if it can be stored.
-    pub number: Option<usize>,
-    pub is_playing: bool,
-    /// Description of the displayed image.
-    pub shown: &'a str,
-    /// True if the step of the displayed image had a race condition.
-    pub is_racy: bool,
-}
-
-pub fn scrubber_ui(view: &ScrubberView, ui: &mut Ui, requests: &mut Vec<Request>) {
+pub fn scrubber_ui(work: &Workspace, ui: &mut Ui, requests: &mut Vec<Request>) {
+    let run = work.run();
     ui.horizontal_wrapped(|ui| {
-        choice_ui(view, ui, requests);
-        ui.label(view.shown);
-        pins_ui(view, ui, requests);
-        if view.is_racy {
+        choice_ui(run, ui, requests);
+        ui.label(run.shown_words());
+        pins_ui(run, work.reference().map(|reference| reference.choice), ui, requests);
+        // The step of the displayed image had a race condition.
+        if run.shown_of().is_some_and(|(id, live)| live.race_at(id.subiteration).is_some()) {
             let words = egui::RichText::new("NOT FOR DIAGNOSIS: a race, additions are lost").strong();
             ui.label(words.color(theme::colours(ui.visuals()).error));
         }
     });
 }
 
-/// Draws the choice of the displayed iterate.
-fn choice_ui(view: &ScrubberView, ui: &mut Ui, requests: &mut Vec<Request>) {
-    let is_live = view.past.is_none();
-    if ui.selectable_label(is_live, "Live").on_hover_text("Follow the newest iterate").clicked() {
+/// Draws the choice of the displayed iterate, and the switch of the playback.
+fn choice_ui(run: &RunView, ui: &mut Ui, requests: &mut Vec<Request>) {
+    let (stored, past) = (&run.stored, run.past_number());
+    if ui.selectable_label(past.is_none(), "Live").on_hover_text("Follow the newest iterate").clicked() {
         requests.push(show_iterate(None));
     }
-    if let Some(last) = view.iterations.len().checked_sub(1) {
-        let at = |past: usize| view.iterations.iter().position(|i| *i >= past).unwrap_or(last);
-        let current = view.past.map_or(last, at);
-        if let Some(chosen) = slider_ui(ui, "Iterate", current, last, |index| view.iterations.get(index).copied()) {
-            requests.push(show_iterate(view.iterations.get(chosen).copied()));
+    if let Some(last) = stored.len().checked_sub(1) {
+        let at = |past: usize| stored.iter().position(|i| *i >= past).unwrap_or(last);
+        let current = past.map_or(last, at);
+        if let Some(chosen) = slider_ui(ui, "Iterate", current, last, |index| stored.get(index).copied()) {
+            requests.push(show_iterate(stored.get(chosen).copied()));
         }
     }
-    play_ui(view, ui, requests);
+    let button = egui::Button::selectable(run.playing.is_some(), "Play");
+    let help = "Plays the stored iterates (P)";
+    if ui.add_enabled(stored.len() > 1, button).on_hover_text(help).clicked() {
+        requests.push(request(Workspace::toggle_play));
+    }
 }
 
 /// Draws a slider over the indices of numbers, which are shown. Returns the index after a change.
@@ -78,38 +62,30 @@ pub(super) fn slider_ui(
     (chosen != current).then_some(chosen)
 }
 
-/// Draws the switch of the playback.
-fn play_ui(view: &ScrubberView, ui: &mut Ui, requests: &mut Vec<Request>) {
-    let button = egui::Button::selectable(view.is_playing, "Play");
-    let help = "Plays the stored iterates (P)";
-    if ui.add_enabled(view.iterations.len() > 1, button).on_hover_text(help).clicked() {
-        requests.push(request(Workspace::toggle_play));
-    }
-}
-
-fn pins_ui(view: &ScrubberView, ui: &mut Ui, requests: &mut Vec<Request>) {
-    if let Some(number) = view.number.filter(|number| view.iterations.contains(number)) {
-        let is_pinned = view.pinned.contains(&number);
+fn pins_ui(run: &RunView, reference: Option<ReferenceChoice>, ui: &mut Ui, requests: &mut Vec<Request>) {
+    let choice = |number| Some(ReferenceChoice { run: run.live.run, number: Some(number) });
+    let shown = run.shown_number().filter(|number| !run.selects_frame() && run.stored.contains(number));
+    if let Some(number) = shown {
+        let is_pinned = run.pinned.contains(&number);
         let help = "Keeps this iterate when the history is thinned out, with a button to show it";
         if ui.selectable_label(is_pinned, "Pin").on_hover_text(help).clicked() {
             requests.push(request(Workspace::toggle_pin));
         }
         if is_pinned {
-            let choice = Some(ReferenceChoice { run: view.run, number: Some(number) });
-            let button = ui.selectable_label(view.reference == choice, "Use as reference").on_hover_text(REFERENCE_HELP);
+            let button = ui.selectable_label(reference == choice(number), "Use as reference").on_hover_text(REFERENCE_HELP);
             if button.clicked() {
-                requests.push(set_reference(choice));
+                requests.push(set_reference(choice(number)));
             }
         }
     }
-    if !view.pinned.is_empty() {
+    if !run.pinned.is_empty() {
         ui.label("Pinned:");
     }
-    for &number in view.pinned {
+    for &number in &run.pinned {
         let button = ui.button(number.to_string()).on_hover_text("An iterate that you keep");
         button.context_menu(|ui| {
             if ui.button("Compare with this iterate").on_hover_text(REFERENCE_HELP).clicked() {
-                requests.push(set_reference(Some(ReferenceChoice { run: view.run, number: Some(number) })));
+                requests.push(set_reference(choice(number)));
             }
         });
         if button.clicked() {
@@ -133,11 +109,11 @@ pub fn history_ui([used, limit]: [u64; 2], ui: &mut Ui, requests: &mut Vec<Reque
 }
 
 /// Requests a stored iterate by its number; `None`: the newest.
-pub fn show_iterate(number: Option<usize>) -> Request {
+fn show_iterate(number: Option<usize>) -> Request {
     request(move |work| work.show_iterate(number))
 }
 
 /// Requests the comparison with these images; `None`: with none.
-pub fn set_reference(choice: Option<ReferenceChoice>) -> Request {
+fn set_reference(choice: Option<ReferenceChoice>) -> Request {
     request(move |work| work.set_reference(choice))
 }

@@ -18,8 +18,9 @@ use crate::ui::workspace::state::{Request, Workspace};
 
 #[derive(Default)]
 pub struct Spectrum {
-    /// Place whose spectrum is drawn.
+    /// Place whose spectrum is drawn, and number of its study.
     of: SpectrumOf,
+    study: usize,
 }
 
 impl Tool for Spectrum {
@@ -31,6 +32,12 @@ impl Tool for Spectrum {
 
     fn is_for(&self, work: &Workspace) -> bool {
         work.spectra.has_spectra()
+    }
+
+    fn update(&mut self, work: &mut Workspace, _is_drawn: bool) {
+        if std::mem::replace(&mut self.study, work.study.number) != self.study {
+            self.of = SpectrumOf::default();
+        }
     }
 
     fn ui(&mut self, work: &Workspace, ui: &mut Ui, requests: &mut Vec<Request>) {

@@ -25,19 +25,9 @@ use crate::ui::widgets::icons::{self, IconButton};
 use crate::ui::widgets::theme;
 use crate::ui::workspace::state::{Request, Workspace, ask, open_source, request};
 
-pub struct StudyView<'a> {
-    pub state: &'a StudyState,
-    /// Recent files, newest first.
-    pub recent: &'a [PathBuf],
-    /// Name of the selected region.
-    pub selected_roi: Option<&'a str>,
-    pub show_timings: bool,
-    /// Notice on an attenuation map that ends inside the image of the next run.
-    pub map_cover: Option<Notice>,
-}
-
-pub fn study_ui(view: &StudyView, ui: &mut Ui, requests: &mut Vec<Request>) {
-    let StudyState { open, loading, tube_maker, matrix_maker, .. } = view.state;
+/// Draws the panel. `cover`: notice on an attenuation map that ends inside the image of the next run.
+pub fn study_ui(work: &Workspace, cover: Option<&Notice>, ui: &mut Ui, requests: &mut Vec<Request>) {
+    let StudyState { open, loading, tube_maker, matrix_maker, calibration, .. } = &work.study;
     ui.label(RichText::new("Study").heading().strong());
     if let Some(loading) = loading {
         loading_ui(loading, ui, requests);
@@ -49,22 +39,23 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, requests: &mut Vec<Request>) {
         }
         None => {}
     }
-    if let Some(open) = view.state.pairs() {
+    if let Some(open) = work.study.pairs() {
         matrix_ui(open, matrix_maker.as_ref(), ui, requests);
     }
     if let Some(open) = open.as_ref().and_then(OpenStudy::counts).filter(|open| open.scanner_of_tubes().is_ok()) {
-        tubes_ui(open.tubes.as_deref(), tube_maker.as_ref(), view.show_timings, ui, requests);
+        tubes_ui(open.tubes.as_deref(), tube_maker.as_ref(), !work.options.for_pictures, ui, requests);
     }
     if let Some(open) = open {
         kind_ui(open, loading.is_some(), ui, requests);
     }
-    if let Some(Notice { severity, text }) = &view.map_cover {
+    if let Some(Notice { severity, text }) = cover {
         let colours = theme::colours(ui.visuals());
         let colour = if *severity == Severity::Info { ui.visuals().weak_text_color() } else { colours.warning };
         ui.add(egui::Label::new(RichText::new(text).color(colour)).wrap());
     }
     if open.as_ref().is_some_and(|open| open.counts().is_some() || open.list().is_some()) {
-        calibration_ui(view.state.calibration, view.selected_roi, ui, requests);
+        let selected = work.rois.selected.and_then(|index| work.rois.document.rois.get(index));
+        calibration_ui(*calibration, selected.map(|roi| roi.name.as_str()), ui, requests);
     }
     ui.horizontal_wrapped(|ui| {
         let [tubes, matrix, rois, session] =
@@ -81,12 +72,12 @@ pub fn study_ui(view: &StudyView, ui: &mut Ui, requests: &mut Vec<Request>) {
                 item(ui, study.title, requests, open_source(Source::BuiltIn(study.clone())));
             }
         });
-        ui.menu_button("Recent", |ui| recent_ui(view.recent, ui, requests));
+        ui.menu_button("Recent", |ui| recent_ui(&work.preferences.recent, ui, requests));
         let help = "Saves study, run settings, ROIs, views and plots in a session file (.session) (Ctrl+Shift+S)";
         let save = ui.add_enabled(open.is_some(), IconButton::new(icons::SAVE, "Save session…")).on_hover_text(help);
         push_if_clicked(save, requests, ask(FileTask::SaveSession));
     });
-    path_field_ui(&view.state.path_text, ui, requests);
+    path_field_ui(&work.study.path_text, ui, requests);
 }
 
 /// Draws the buttons of the kind of data; `is_loading`: another study is being loaded.

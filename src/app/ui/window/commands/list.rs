@@ -69,7 +69,7 @@ fn files() -> Vec<Command> {
         Command::ctrl(Key::P, "Save a picture of the window", picture(PictureArea::Window)),
         Command::named("Film of the rotating projection", ask(FileTask::SaveFilm(Film::Rotation))),
         Command::named("Film of the iterates or images", ask(FileTask::SaveFilm(Film::Iterates))),
-        Command::named("Film of the time frames", ask(FileTask::SaveFilm(Film::Frames))).when(|work| work.frames().is_some()),
+        Command::named("Film of the time frames", ask(FileTask::SaveFilm(Film::Frames))),
         Command::ctrl(Key::E, "Export the numbers", ask(FileTask::ExportCsv)),
     ]
 }

@@ -36,7 +36,7 @@ pub fn shortcuts(ctx: &egui::Context, groups: &[Group], requests: &mut Vec<Reque
 pub fn help_ui(ctx: &egui::Context, groups: &[Group], requests: &mut Vec<Request>) {
     let is_escaped = modal_ui(ctx, "keys", "Keys", |ui| {
         egui::ScrollArea::vertical().max_height(0.7 * ctx.content_rect().height()).show(ui, |ui| {
-            for group in groups {
+            for group in groups.iter().filter(|group| group.commands.iter().any(|command| !command.keys.is_empty())) {
                 ui.label(RichText::new(group.title).strong());
                 egui::Grid::new(group.title).num_columns(2).spacing([16.0, 2.0]).show(ui, |ui| {
                     for Command { keys, text, .. } in group.commands.iter().filter(|command| !command.keys.is_empty()) {

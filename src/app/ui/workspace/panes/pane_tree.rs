@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use egui_tiles::{Container, LinearDir, Tile, TileId, Tree};
 
 use super::arrangement::{Arrangement, USUAL_WIDTH};
-use super::pane::Pane;
+use super::pane::{Pane, ROIS};
 
 /// Largest part of a row that the side pane fills.
 const MAX_SIDE_PART: f32 = 0.5;
@@ -59,6 +59,10 @@ impl PaneTree {
 
     fn bring_forward(&mut self, pane: &Pane) {
         self.hidden.remove(pane);
+        // (The first drawing adds the panes that a new arrangement lacks.)
+        if self.tree.tiles.find_pane(pane).is_none() {
+            self.add(pane.clone());
+        }
         if let Some(tile) = self.tree.tiles.find_pane(pane) {
             self.tree.set_visible(tile, true);
             self.tree.make_active(|id, _| id == tile);
@@ -87,13 +91,13 @@ impl PaneTree {
         }
     }
 
-    /// Returns the key of the table that is drawn; the first of several.
+    /// Returns the key of the table that is drawn; of several, that of the regions or the first by its name.
     pub fn table(&self) -> String {
-        let drawn = self.tree.active_tiles().into_iter().filter_map(|tile| match self.tree.tiles.get(tile)? {
-            Tile::Pane(Pane::Table(key)) => Some(key.to_string()),
-            _ => None,
+        let drawn = self.tree.active_tiles().into_iter().filter_map(|tile| match self.tree.tiles.get_pane(&tile)? {
+            Pane::Table(key) => Some(key.to_string()),
+            Pane::Side | Pane::Image | Pane::Plot(_) => None,
         });
-        drawn.min().unwrap_or_else(|| "rois".to_owned())
+        drawn.min_by_key(|key| (*key != "rois", key.clone())).unwrap_or_else(|| "rois".to_owned())
     }
 
     /// Offers those of all panes that the study has, and adds those that the tree lacks, in their order. A pane that is none of them is
@@ -114,11 +118,12 @@ impl PaneTree {
         self.maximised = self.maximised.take().filter(is_offered);
     }
 
-    /// Adds a pane to the tabs of the tables.
+    /// Adds a pane to the tabs of the table of the regions, or of another table.
     fn add(&mut self, pane: Pane) {
         let tiles = &mut self.tree.tiles;
         let is_table = |tile: &Tile<Pane>| matches!(tile, Tile::Pane(Pane::Table(_)));
-        let table = tiles.iter().find_map(|(id, tile)| is_table(tile).then_some(*id));
+        let table = || tiles.iter().filter(|(_, tile)| is_table(tile)).map(|(id, _)| *id).min_by_key(|id| id.0);
+        let table = tiles.find_pane(&ROIS).or_else(table);
         let tile = tiles.insert_pane(pane);
         let parent = table.and_then(|table| tiles.parent_of(table));
         match parent.and_then(|parent| tiles.get_mut(parent)) {
@@ -200,6 +205,14 @@ mod tests {
         assert_eq!(panes.table(), "sweep");
         panes.offer(&all(Some(&SWEEP)));
         assert!(!panes.is_drawn(&SWEEP));
+    }
+
+    #[test]
+    fn a_pane_is_shown_before_the_first_drawing_adds_it() {
+        let mut panes = PaneTree::of(Arrangement::Watch);
+        panes.show(&SWEEP);
+        panes.offer(&all(None));
+        assert!(panes.is_drawn(&SWEEP) && !panes.is_drawn(&ROIS) && panes.table() == "sweep");
     }
 
     #[test]

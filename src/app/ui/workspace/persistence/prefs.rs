@@ -72,8 +72,8 @@ impl Preferences {
     pub fn load(storage: Option<&dyn eframe::Storage>) -> Self {
         let Some(storage) = storage else { return Self::default() };
         let loaded: Self = eframe::get_value(storage, KEY).unwrap_or_default();
-        let text = storage.get_string(PANES_KEY).map(|text| with_quoted_keys(&text));
-        let (panes, arrangements) = text.and_then(|text| ron::from_str(&text).ok()).unwrap_or_default();
+        let earlier = || ron::from_str(&with_quoted_keys(&storage.get_string(PANES_KEY)?)).ok();
+        let (panes, arrangements) = eframe::get_value(storage, PANES_KEY).or_else(earlier).unwrap_or_default();
         Self { panes, arrangements, ..loaded }
     }
 
@@ -166,7 +166,12 @@ mod tests {
         assert!(before != text && with_quoted_keys(&before) == text && with_quoted_keys(&text) == text);
         let other = before.replace("hidden:[]", "hidden:[plot(noise)]");
         storage.0.insert(PANES_KEY.to_owned(), other);
-        assert!(Preferences::load(Some(&storage)).panes.is_hidden(&crate::ui::workspace::panes::pane::NOISE));
+        let mut loaded = Preferences::load(Some(&storage));
+        assert!(loaded.panes.is_hidden(&crate::ui::workspace::panes::pane::NOISE));
+        // The name of a layout may look like a pane of an earlier version.
+        loaded.arrangements.insert("my plot(ct)".to_owned(), PaneTree::default());
+        loaded.save(Palette::Grey, &ViewState::default(), &mut storage);
+        assert!(Preferences::load(Some(&storage)).arrangements.contains_key("my plot(ct)"));
     }
 
     #[test]

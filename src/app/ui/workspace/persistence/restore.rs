@@ -15,7 +15,6 @@ use crate::ui::run::run_view::RunView;
 use crate::ui::study::open::open_images::OpenImages;
 use crate::ui::study::source::{BUILT_IN, Source};
 use crate::ui::widgets::wake::waker;
-use crate::ui::workspace::panes::pane::Pane;
 use crate::ui::workspace::state::Workspace;
 
 /// Maximum number of earlier runs in a session.
@@ -141,9 +140,8 @@ impl Workspace {
                 layer.into_iter().for_each(|saved| self.layer.restore(saved, read, waker(&self.ctx)));
             }
         }
-        self.sessions.of_tools = Some(tools);
+        self.sessions.of_tools = Some((numbers.tab, tools));
         self.plots = plots;
-        self.panes.show(&Pane::Table(numbers.tab.into()));
         (self.rois.labels, self.rois.measure_unfiltered) = (numbers.labels, numbers.measure_unfiltered);
         let waits = study.tubes.is_some() || study.matrix.is_some();
         self.study.starts_when_made = waits;

@@ -98,11 +98,17 @@ enum SavedSource {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedNumbers {
+    #[serde(default = "regions")]
     pub tab: String,
     /// Outlines with numbers.
     pub labels: RoiLabels,
     /// True if the table measures the unfiltered image.
     pub measure_unfiltered: bool,
+}
+
+/// Returns the key of the table of the regions.
+fn regions() -> String {
+    "rois".to_owned()
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

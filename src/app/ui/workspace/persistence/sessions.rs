@@ -9,8 +9,10 @@ pub struct Sessions {
     pub offered: Option<SavedSession>,
     /// Session to restore once its study is loaded.
     pub restoring: Option<SavedSession>,
-    /// Parts of a restored session that the tools take.
-    pub of_tools: Option<SavedTools>,
+    /// Key of the table in front, and parts of a restored session that the tools take.
+    pub of_tools: Option<(String, SavedTools)>,
+    /// Parts that no tool knows; they are saved again.
+    pub unknown: SavedTools,
     /// True if the stored session is unreadable and has no backup; the current one then does not replace it.
     pub has_unreadable: bool,
 }
