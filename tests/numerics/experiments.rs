@@ -10,7 +10,9 @@ use tomoscope::data::{Experiment, Projection, Radical, ReferenceSpectrum, Study,
 use tomoscope::geometry::Grid;
 use tomoscope::io::{read_reference, read_sweep};
 use tomoscope::operator::grid_about_zero;
-use tomoscope::plan::{Acquisition, AlgorithmChoice, DeviceChoice, Job, RunSettings, SetupError, SetupProblem, prepare};
+use tomoscope::plan::{
+    Acquisition, AlgorithmChoice, DeviceChoice, Job, RunInputs, RunSettings, SetupError, SetupProblem, prepare,
+};
 use tomoscope::recon::{Algorithm, DataProblem, ExperimentProblem, ReconError, SettingsProblem};
 use tomoscope::recon::{SpectrumSettings, StepReport, TotalVariation, TvImages, TvSettings};
 use tomoscope::task::Task;
@@ -174,8 +176,11 @@ fn other_algorithms_and_growing_acquisitions_refuse_experiments() {
     let (other, others) = other_acquisition(true);
     let refusal = |algorithm: AlgorithmChoice, acquisition: Acquisition| {
         let (radicals, experiments) = (own.clone(), vec![experiment(&other, &others)]);
-        let settings =
-            RunSettings { radicals, experiments, device: DeviceChoice::Cpu, ..RunSettings::new(algorithm, grid.clone()) };
+        let settings = RunSettings {
+            inputs: RunInputs { radicals, experiments, ..RunInputs::default() },
+            device: DeviceChoice::Cpu,
+            ..RunSettings::new(algorithm, grid.clone())
+        };
         let job = Job::of(&Study::new("noise", acquisition), settings);
         prepare(&job, &Task::new()).err()
     };

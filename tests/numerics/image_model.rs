@@ -9,8 +9,8 @@ use tomoscope::io::read_volume;
 use tomoscope::operator::{Composed, ImageModel, Siddon, Subset, axial_ripple, inner_grid};
 use tomoscope::phantom;
 use tomoscope::plan::{
-    AlgorithmChoice, Cache, DeviceChoice, Job, ProjectorChoice, ProjectorSettings, Rays, RunSettings, SUBSET_ORDER, Values,
-    choose_projector, prepare_with,
+    AlgorithmChoice, Cache, DeviceChoice, Job, ProjectorChoice, ProjectorSettings, Rays, RunInputs, RunSettings, SUBSET_ORDER,
+    Values, choose_projector, prepare_with,
 };
 use tomoscope::recon::SubsetOrder;
 use tomoscope::statistics::FWHM_PER_SIGMA;
@@ -162,7 +162,7 @@ fn of_stir(algorithm: AlgorithmChoice, num_subsets: usize, num_iterations: usize
         rays: Rays::Fixed { tangential: 1, axial: 1 },
         psf: Some(Psf::Everywhere([8.0, 8.0, 6.0])),
         device: DeviceChoice::Cpu,
-        init: Some(Arc::new(start.clone())),
+        inputs: RunInputs { init: Some(Arc::new(start.clone())), ..RunInputs::default() },
         ..RunSettings::new(algorithm, start.grid.clone())
     };
     let job = Job::of(&Study::new("STIR", counts), settings);

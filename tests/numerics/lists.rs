@@ -10,7 +10,7 @@ use tomoscope::data::{EventList, Events, Fingerprint, ListMetadata, PairEfficien
 use tomoscope::geometry::Grid;
 use tomoscope::io::list_mode::{ListOptions, YrtFields};
 use tomoscope::plan::{
-    AlgorithmChoice, BETA, Cache, DeviceChoice, Job, ListSelection, Rays, RunSettings, SensitivitySettings, Values,
+    AlgorithmChoice, BETA, Cache, DeviceChoice, Job, ListSelection, Rays, RunInputs, RunSettings, SensitivitySettings, Values,
     default_list_settings, list_sensitivity, list_study, prepare_with,
 };
 use tomoscope::scanner::{Detectors, PairRays};
@@ -171,7 +171,7 @@ fn kappa_of_events_adds_up_to_their_number() {
         let settings = RunSettings {
             algorithm: AlgorithmChoice::SVRG,
             parameters: Values::default().with_number(&BETA, Some(1e-3)),
-            init: Some(Arc::new(Volume::filled(settings.grid.clone(), level))),
+            inputs: RunInputs { init: Some(Arc::new(Volume::filled(settings.grid.clone(), level))), ..RunInputs::default() },
             ..settings.clone()
         };
         prepare_with(&Cache::nowhere(), &Job::of(&study, settings), &Task::new()).unwrap().algorithm

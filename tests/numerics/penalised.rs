@@ -6,8 +6,8 @@ use tomoscope::data::{Counts, Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::read_volume;
 use tomoscope::plan::{
-    AUTO, AlgorithmChoice, BETA, Cache, DeviceChoice, EPSILON, Job, KAPPA, PRIOR, Rays, RunSettings, SubsetRule, Values,
-    prepare_with,
+    AUTO, AlgorithmChoice, BETA, Cache, DeviceChoice, EPSILON, Job, KAPPA, PRIOR, Rays, RunInputs, RunSettings, SubsetRule,
+    Values, prepare_with,
 };
 use tomoscope::recon::{Algorithm, Bootstrap, Optimality};
 use tomoscope::task::Task;
@@ -36,7 +36,7 @@ impl Run {
         let settings = RunSettings {
             parameters,
             num_subsets,
-            init,
+            inputs: RunInputs { init, ..RunInputs::default() },
             fov_radius_mm: 143.0,
             rays: Rays::Fixed { tangential: 1, axial: 1 },
             device: DeviceChoice::Cpu,
@@ -169,7 +169,7 @@ fn a_voxel_at_the_floor_is_no_converged_image() {
             parameters: parameters.clone(),
             num_subsets: 8,
             fov_radius_mm: 143.0,
-            init: init.map(|init| Arc::new(init.clone())),
+            inputs: RunInputs { init: init.map(|init| Arc::new(init.clone())), ..RunInputs::default() },
             rays: Rays::Fixed { tangential: 1, axial: 1 },
             device: DeviceChoice::Cpu,
             ..RunSettings::new(AlgorithmChoice::SVRG, start.grid.clone())

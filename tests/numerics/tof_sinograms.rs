@@ -6,7 +6,9 @@ use tomoscope::data::{Counts, Michelogram, Study, TofBins, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::io::{read_projections, read_volume};
 use tomoscope::operator::{AxialRuns, Siddon, Subset, TofKernel, TofRuns};
-use tomoscope::plan::{AlgorithmChoice, Cache, DeviceChoice, Job, Rays, RunSettings, SUBSET_ORDER, Values, prepare_with};
+use tomoscope::plan::{
+    AlgorithmChoice, Cache, DeviceChoice, Job, Rays, RunInputs, RunSettings, SUBSET_ORDER, Values, prepare_with,
+};
 use tomoscope::recon::SubsetOrder;
 use tomoscope::scanner::{ScanGeometry, find};
 use tomoscope::task::Task;
@@ -266,7 +268,7 @@ fn reconstructions_are_those_of_stir() {
             num_subsets,
             rays: Rays::Fixed { tangential: 1, axial: 1 },
             device: DeviceChoice::Cpu,
-            init: Some(Arc::new(scaled(start.clone(), 1.0 / dx))),
+            inputs: RunInputs { init: Some(Arc::new(scaled(start.clone(), 1.0 / dx))), ..RunInputs::default() },
             ..RunSettings::new(algorithm, start.grid.clone())
         };
         let job = Job::of(&Study::new("STIR", counts.clone()), settings);

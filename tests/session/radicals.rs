@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tomoscope::data::{Study, Volume};
 use tomoscope::plan::{
-    Acquisition, AlgorithmChoice, DeviceChoice, Job, LAMBDA, RunSettings, TOLERANCE, Value, Values, default_sweep_settings,
-    forecast, prepare,
+    Acquisition, AlgorithmChoice, DeviceChoice, Job, LAMBDA, RunInputs, RunSettings, TOLERANCE, Value, Values,
+    default_sweep_settings, forecast, prepare,
 };
 use tomoscope::session::{Command, Control, EndReason, Event, EventKind, VolumesOf};
 
@@ -23,7 +23,7 @@ fn job(num_radicals: usize) -> Job {
         num_iterations: 3000,
         device: DeviceChoice::Cpu,
         grid: grid(),
-        radicals: radicals().into_iter().take(num_radicals).collect(),
+        inputs: RunInputs { radicals: radicals().into_iter().take(num_radicals).collect(), ..RunInputs::default() },
         ..default_sweep_settings(&sweep).unwrap()
     };
     Job::of(&Study::new("two discs", Acquisition::complete(sweep)), settings)

@@ -6,7 +6,7 @@ use tomoscope::algebra::{Host, HostArray};
 use tomoscope::data::{Counts, Michelogram, Study, Volume};
 use tomoscope::geometry::Grid;
 use tomoscope::operator::{Accumulation, LinearOperator, Siddon, Subset, ViewProjector};
-use tomoscope::plan::{AlgorithmChoice, DeviceChoice, Job, ProjectorChoice, RunSettings, default_settings, prepare};
+use tomoscope::plan::{AlgorithmChoice, DeviceChoice, Job, ProjectorChoice, RunInputs, RunSettings, default_settings, prepare};
 use tomoscope::session::{Command, EndReason, Event, EventKind, RoiSet, SessionOptions};
 use tomoscope::task::Task;
 
@@ -133,10 +133,22 @@ fn settings_that_cannot_be_are_refused() {
         (RunSettings { fov_radius_mm: 0.0, ..base.clone() }, "setup.image: a field of view"),
         (RunSettings { fov_radius_mm: f64::NAN, ..base.clone() }, "setup.image: a field of view"),
         (
-            RunSettings { init: Some(Arc::new(Volume::filled(grid([3, 3, 3], [1.0; 3]), 1.0))), ..base.clone() },
+            RunSettings {
+                inputs: RunInputs {
+                    init: Some(Arc::new(Volume::filled(grid([3, 3, 3], [1.0; 3]), 1.0))),
+                    ..RunInputs::default()
+                },
+                ..base.clone()
+            },
             "setup.image: the start image",
         ),
-        (RunSettings { init: Some(Arc::new(Volume::filled(base.grid.clone(), -1.0))), ..base.clone() }, "reconstruction"),
+        (
+            RunSettings {
+                inputs: RunInputs { init: Some(Arc::new(Volume::filled(base.grid.clone(), -1.0))), ..RunInputs::default() },
+                ..base.clone()
+            },
+            "reconstruction",
+        ),
     ];
     for (settings, expected) in cases {
         let found = refusal(&study, settings);
@@ -155,7 +167,10 @@ fn a_start_image_is_gone_on_from() {
     let base = RunSettings { algorithm: AlgorithmChoice::MLEM, ..on_cpu(&study.measured) };
     let two = reconstruct(&study, RunSettings { num_iterations: 2, ..base.clone() });
     let one = reconstruct(&study, RunSettings { num_iterations: 1, ..base.clone() });
-    let again = reconstruct(&study, RunSettings { num_iterations: 1, init: Some(Arc::new(one)), ..base });
+    let again = reconstruct(
+        &study,
+        RunSettings { num_iterations: 1, inputs: RunInputs { init: Some(Arc::new(one)), ..RunInputs::default() }, ..base },
+    );
     assert_eq!(two, again);
 }
 

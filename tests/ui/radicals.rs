@@ -167,7 +167,7 @@ fn spectra_of_radicals_start_a_run_at_once_and_a_reference_spectrum_goes_first()
     let Some(renderer) = renderer() else { return };
     let mut harness = window_on(renderer, SIZE, Theme::Light, true, Source::file(&projections));
     wait_for(&mut harness, "the end", is_completed);
-    let num_radicals = |app: &App| app.work.live().info.as_ref().map_or(0, |info| info.job.settings.radicals.len());
+    let num_radicals = |app: &App| app.work.live().info.as_ref().map_or(0, |info| info.job.settings.inputs.radicals.len());
     assert_eq!(num_radicals(harness.state()), 2);
     assert!(has(&harness, "tam + tempo") && !has(&harness, "OK"), "no file is asked for");
     // One radical has one image: its spectrum is asked for, and its file is that of the reference spectrum.
@@ -202,7 +202,7 @@ fn radicals_are_refused_as_on_the_command_line() {
     click(&mut harness, "Start");
     wait_for(&mut harness, "the end", is_completed);
     assert!(!has(&harness, "Radical:"));
-    assert_eq!(harness.state().work.live().info.as_ref().unwrap().job.settings.radicals.len(), 1);
+    assert_eq!(harness.state().work.live().info.as_ref().unwrap().job.settings.inputs.radicals.len(), 1);
     // A file that is gone is missing at the next start.
     std::fs::remove_file(&tam).unwrap();
     click(&mut harness, "Restart");

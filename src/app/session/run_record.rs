@@ -192,7 +192,7 @@ impl RunRecord {
         provenance.stopped_by = self.rules.iter().find(|(step, _)| *step == subiteration).map(|(_, rule)| rule.clone());
         provenance.post_filter_fwhm_mm = post_filter_fwhm_mm;
         provenance.algorithm = Some(self.algorithm_record(subiteration));
-        provenance.radical = RadicalRecord::first(settings.radicals.iter().map(|radical| radical.name.clone()).collect());
+        provenance.radical = RadicalRecord::first(settings.inputs.radicals.iter().map(|radical| radical.name.clone()).collect());
         if let Some(counts) = measured.counts() {
             provenance.corrections = Some(CorrectionRecord::new(origin, counts));
             // A tube is one path.
@@ -204,7 +204,7 @@ impl RunRecord {
             provenance.corrections = Some(CorrectionRecord::of_list(list));
             provenance.projector = Some(self.projector_record([rays.tangential, rays.axial], settings, subiteration));
         }
-        provenance.matrix = settings.matrix.as_deref().map(MatrixRecord::new);
+        provenance.matrix = settings.inputs.matrix.as_deref().map(MatrixRecord::new);
         provenance
     }
 
@@ -236,7 +236,7 @@ impl RunRecord {
         let is_tv = settings.algorithm.is_least_squares();
         let em = EmRecord {
             subsets: self.info.num_subsets,
-            start_image: if settings.init.is_some() { "given" } else { "uniform" }.to_owned(),
+            start_image: if settings.inputs.init.is_some() { "given" } else { "uniform" }.to_owned(),
             racy_sensitivity: settings.has_racy_sensitivity(),
             race: self.race_at(subiteration),
             subset_rule: settings.subset_rule.map(SubsetRecord::from),
@@ -269,7 +269,7 @@ impl RunRecord {
             psf: settings.psf.clone(),
             tof: self.info.job.data().counts().and_then(|counts| TofRecord::of(counts, &settings.tof)),
             accumulation: spans.last().map_or(self.info.accumulation, |span| span.accumulation),
-            tubes: ProjectorRecord::tubes_of(&self.info.projector, settings.tubes.as_deref()),
+            tubes: ProjectorRecord::tubes_of(&self.info.projector, settings.inputs.tubes.as_deref()),
             accumulation_switched: if spans.len() > 1 { spans } else { Vec::new() },
         }
     }

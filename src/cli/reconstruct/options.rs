@@ -31,8 +31,8 @@ use crate::io::psf;
 use crate::io::saved_matrix::read_matrix;
 use crate::io::{OutputLock, PetricFolder, before_ending, read_epri_volume, read_pair_study, read_volume};
 use crate::plan::{
-    AS_IF_SECS, AlgorithmChoice, Cache, DataKind, Job, ListSelection, REPLICATES, RunSettings, SCAN_SECS, SPECTRAL_SAMPLES,
-    ScanFiles, ScanWithNeighbours, SubsetRule, TofSettings, check_basis, data_kind_of, default_list_settings,
+    AS_IF_SECS, AlgorithmChoice, Cache, DataKind, Job, ListSelection, REPLICATES, RunInputs, RunSettings, SCAN_SECS,
+    SPECTRAL_SAMPLES, ScanFiles, ScanWithNeighbours, SubsetRule, TofSettings, check_basis, data_kind_of, default_list_settings,
     default_num_iterations, default_settings, list_study, ring_basis,
 };
 
@@ -395,9 +395,10 @@ impl ReconstructOptions {
             return Err(CliError::arguments(format!("{option}: {} has no time-of-flight bins", self.input.display())));
         }
         let base = default_settings(&study.measured)?.with_preset(&study);
-        let settings = self.settings_from(base, |image, _| image.grid(geometry))?;
+        let mut settings = self.settings_from(base, |image, _| image.grid(geometry))?;
         notices::print(&self.notices_of_field(&settings));
-        Ok(Job::of(&study, RunSettings { tubes: self.projector.tubes(geometry)?, ..settings }))
+        settings.inputs.tubes = self.projector.tubes(geometry)?;
+        Ok(Job::of(&study, settings))
     }
 
     /// Returns the numbers of subsets and iterations: the requested ones, or those that suit the data.
@@ -455,8 +456,9 @@ impl ReconstructOptions {
         check_basis(&study.measured.ring, &matrix)?;
         let shown = ring_basis(&study.measured.ring, &matrix.basis, None)?;
         let base = RunSettings::new(AlgorithmChoice::MLEM, ImageSpace::<Host>::grid(&shown).clone());
-        let settings = self.settings_from(base, |image, base| image.grid_about(base))?;
-        Ok(Job::of(&study, RunSettings { matrix: Some(matrix), ..settings }))
+        let mut settings = self.settings_from(base, |image, base| image.grid_about(base))?;
+        settings.inputs.matrix = Some(matrix);
+        Ok(Job::of(&study, settings))
     }
 
     /// Returns the file of the attenuation and, if it is CT, its conversion.
@@ -501,7 +503,7 @@ impl ReconstructOptions {
                 "the image grid is off the axis by {off_mm:.1} mm: the field of view has a radius of {fov_radius_mm:.1} mm{whose}"
             ))
         });
-        let share = settings.init.as_ref().map_or(0.0, |start| start.share_outside(*fov_radius_mm));
+        let share = settings.inputs.init.as_ref().map_or(0.0, |start| start.share_outside(*fov_radius_mm));
         let of_start = (share > 0.0).then(|| {
             let percent = 100.0 * share;
             Notice::warning(format!(
@@ -554,11 +556,14 @@ impl ReconstructOptions {
             accumulation: projector.accumulation,
             threads_per_block: projector.threads_per_block,
             num_threads: projector.threads.map(usize::from),
-            init: init.map(|(volume, _)| Arc::new(volume)).or(base.init),
-            radicals: self.epri.radicals()?,
-            experiments: self.epri.experiments(&self.input)?,
-            mask: mask.map(|(volume, _)| Arc::new(volume)),
-            kappa: kappa.map(|(volume, _)| Arc::new(volume)).or(base.kappa),
+            inputs: RunInputs {
+                init: init.map(|(volume, _)| Arc::new(volume)).or(base.inputs.init),
+                radicals: self.epri.radicals()?,
+                experiments: self.epri.experiments(&self.input)?,
+                mask: mask.map(|(volume, _)| Arc::new(volume)),
+                kappa: kappa.map(|(volume, _)| Arc::new(volume)).or(base.inputs.kappa),
+                ..base.inputs
+            },
             ..base
         })
     }

@@ -142,7 +142,7 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
         let is_filtered = !settings.algorithm.is_least_squares();
         let num_projections = if is_filtered { info.num_subsets } else { num_complete };
         fact("data", format!("{} of {}", counted(num_projections, "projection"), counted(num_points, "sample")));
-        for Experiment { file, sweep, .. } in &settings.experiments {
+        for Experiment { file, sweep, .. } in &settings.inputs.experiments {
             let amount = format!("{} of {}", counted(sweep.num_complete(), "projection"), counted(sweep.num_points, "sample"));
             fact("experiment", format!("{amount}, {}", file.display()));
         }
@@ -161,7 +161,7 @@ pub fn announce(info: &StartInfo, num_iterations: usize) {
         let subsets = if entry.has_subsets { format!(" with {}", counted(info.num_subsets, "subset")) } else { String::new() };
         let why = settings.why_subsets().map_or(String::new(), |reason| format!(" ({reason})"));
         fact("algorithm", format!("{}{subsets}, {}{why}", entry.label, counted(num_iterations, "iteration")));
-        settings.matrix.iter().for_each(|matrix| fact("matrix", matrix_text(matrix)));
+        settings.inputs.matrix.iter().for_each(|matrix| fact("matrix", matrix_text(matrix)));
     }
     fact("image", format!("{nx} × {ny} × {nz} voxels of {dx:.4} × {dy:.4} × {dz:.4} mm"));
     let secs = info.estimate.secs_per_iteration.map_or(String::new(), |secs| format!(", about {} per iteration", duration(secs)));

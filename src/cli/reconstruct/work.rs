@@ -132,7 +132,7 @@ impl<'a> Work<'a> {
             last_step: None,
             last_image: None,
             spectra: job.spectral_axis(),
-            radicals: job.settings.radicals.iter().map(|radical| radical.name.clone()).collect(),
+            radicals: job.settings.inputs.radicals.iter().map(|radical| radical.name.clone()).collect(),
             radical: 0,
             observer: None,
             observed: 0,

@@ -14,7 +14,9 @@ use crate::data::{Counts, Preset, Roi, RoiRole, RoiShape, Study, Volume, Voxels}
 use crate::geometry::Grid;
 use crate::io::{BACKGROUND_REGION, IoError, PetricFolder, WHOLE_OBJECT};
 use crate::phantom::{self, SimulationOptions};
-use crate::plan::{AUTO, AlgorithmChoice, BETA, DeviceChoice, Job, RunSettings, SetupError, Values, default_settings, prepare};
+use crate::plan::{
+    AUTO, AlgorithmChoice, BETA, DeviceChoice, Job, RunInputs, RunSettings, SetupError, Values, default_settings, prepare,
+};
 use crate::recon::{PenaltySpec, proposed_strength};
 use crate::reproduce::petric_reference;
 use crate::task::Task;
@@ -120,7 +122,7 @@ fn preset(study: &Study<Counts>, task: &Task) -> Result<Preset, SetupError> {
         algorithm: AlgorithmChoice::SVRG,
         parameters: Values::default().with_choice(&BETA, AUTO),
         num_subsets: 1,
-        init: Some(Arc::clone(&start)),
+        inputs: RunInputs { init: Some(Arc::clone(&start)), ..settings.inputs.clone() },
         ..settings
     };
     let kappa = prepare(&Job::of(study, of_penalty), task)?.algorithm.kappa(task)?;

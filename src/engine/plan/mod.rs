@@ -62,7 +62,7 @@ pub use job::defaults::{
     sweep_grid,
 };
 pub use job::replicates::ReplicateSettings;
-pub use job::settings::{RunSettings, TofSettings, rays_in_use};
+pub use job::settings::{Decisions, RunInputs, RunSettings, TofSettings, rays_in_use};
 pub use job::subsets::{SubsetRecord, SubsetRule, default_num_iterations};
 pub use job::{Job, StartInfo};
 pub use list_mode::histogram::histogram;

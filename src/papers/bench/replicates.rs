@@ -10,7 +10,7 @@ use super::{BenchDevice, BenchGpu, TimedIterations};
 use crate::coded::Problem;
 use crate::data::{CountRates, EventList, ListMetadata, ScanTime, Study};
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmChoice, DeviceChoice, Job, Rays, ReplicateSettings, RunSettings, prepare};
+use crate::plan::{AlgorithmChoice, Decisions, DeviceChoice, Job, Rays, ReplicateSettings, RunSettings, prepare};
 use crate::task::Task;
 
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ pub fn bench_replicates(bench: &ReplicatesBench, mut report: impl FnMut(&Replica
                 num_subsets,
                 rays: Rays::Fixed { tangential: 1, axial: 1 },
                 device: choice,
-                projects_replicates_singly: replicates != "at-once",
+                decisions: Decisions { projects_replicates_singly: replicates != "at-once", ..Decisions::default() },
                 ..RunSettings::new(AlgorithmChoice::OSEM, grid.clone())
                     .with_replicates((num > 0).then(|| ReplicateSettings::new(num)))
             };

@@ -9,7 +9,9 @@ use super::TimedIterations;
 use crate::coded::Problem;
 use crate::data::{Counts, Michelogram, Study, TubeSampling, TubeSet};
 use crate::operator::Accumulation;
-use crate::plan::{AlgorithmChoice, DeviceChoice, Job, Prepared, ProjectorChoice, RunSettings, default_settings, prepare};
+use crate::plan::{
+    AlgorithmChoice, DeviceChoice, Job, Prepared, ProjectorChoice, RunInputs, RunSettings, default_settings, prepare,
+};
 use crate::recon::Stage;
 use crate::scanner::ScanGeometry;
 use crate::session::thread_pool;
@@ -64,7 +66,7 @@ fn measured(bench: &TubesBench) -> Result<TubesRow, Problem> {
         projector: ProjectorChoice::TUBES,
         device: bench.device,
         accumulation: Some(bench.accumulation),
-        tubes: Some(Arc::new(tubes(&bench.geometry)?)),
+        inputs: RunInputs { tubes: Some(Arc::new(tubes(&bench.geometry)?)), ..RunInputs::default() },
         ..default_settings(&study.measured)?
     };
     let task = Task::new();

@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::never;
 use tomoscope::data::{Counts, Roi, RoiShape, Study, Volume};
 use tomoscope::operator::Accumulation;
-use tomoscope::plan::{Cache, Data, DeviceChoice, Job, RunSettings, SetupProblem, StudyFiles, default_settings, prepare};
+use tomoscope::plan::{
+    Cache, Data, DeviceChoice, Job, RunInputs, RunSettings, SetupProblem, StudyFiles, default_settings, prepare,
+};
 use tomoscope::remote::{
     Connection, ConnectionState, Dialer, Opener, Remote, RemoteError, RemoteStudy, ServeOptions, connect, serve,
 };
@@ -281,7 +283,7 @@ fn what_cannot_be_done_there_is_said() {
     assert!(matches!(&kinds[..], [EventKind::Failed(problem)] if problem.code == "setup.data"), "{kinds:?}");
     // A local start image.
     let init = Some(Arc::new(Volume::filled(settings(&head, 1).grid, 1.0)));
-    let settings = Box::new(RunSettings { init, ..settings(&head, 1) });
+    let settings = Box::new(RunSettings { inputs: RunInputs { init, ..RunInputs::default() }, ..settings(&head, 1) });
     let job = Job::of(&head, *settings);
     let run = there.session.send(Command::Start { job, rois: RoiSet::default(), paused: false });
     let (kinds, _) = watch(&there.session, run);
@@ -300,7 +302,7 @@ fn a_start_that_is_refused_here_does_not_stop_those_after_it() {
         assert_eq!((run, image.map(|image| image.id.run)), (expected, Some(expected)));
         // The client refuses a local start image and a local study: the server receives neither.
         let init = Some(Arc::new(Volume::filled(settings(&head, 1).grid, 1.0)));
-        let settings = RunSettings { init, ..settings(&head, 1) };
+        let settings = RunSettings { inputs: RunInputs { init, ..RunInputs::default() }, ..settings(&head, 1) };
         let own = Arc::new(Study { remote_id: None, ..Study::clone(&head) });
         for (study, settings) in [(&head, settings), (&own, self::settings(&head, 1))] {
             let job = Job::of(study, settings);

@@ -8,7 +8,7 @@ use tomoscope::data::{Counts, EventList, EventNumbers, Experiment, Study, Volume
 use tomoscope::io::oxygen::find;
 use tomoscope::phantom::epri::{self, OxygenOptions, SweepOptions, simulate_oxygen};
 use tomoscope::plan::{
-    Acquisition, AlgorithmChoice, Data, DeviceChoice, Job, ListFiles, RunSettings, StudyFiles, default_list_settings,
+    Acquisition, AlgorithmChoice, Data, DeviceChoice, Job, ListFiles, RunInputs, RunSettings, StudyFiles, default_list_settings,
     default_sweep_settings, forecast, prepare,
 };
 use tomoscope::remote::{ConnectionState, RemoteStudy};
@@ -82,11 +82,22 @@ fn a_sweep_elsewhere_is_reconstructed_as_it_is_here() {
     assert_eq!(steps(&far), steps(&near));
     // Spectra of radicals stay here, and so do their runs.
     let radicals = super::super::radical_scan::radicals().into();
-    let with_radicals = Job::of(&head, RunSettings { algorithm: AlgorithmChoice::TV, radicals, ..settings.clone() });
+    let with_radicals = Job::of(
+        &head,
+        RunSettings {
+            algorithm: AlgorithmChoice::TV,
+            inputs: RunInputs { radicals, ..RunInputs::default() },
+            ..settings.clone()
+        },
+    );
     let reason = there.remote.forecast(&with_radicals, PATIENCE).unwrap().unwrap_err();
     assert!(reason.contains("several radicals are not reconstructed remotely"), "{reason}");
     let experiment = Experiment { file: "b.sweep".into(), sweep: Arc::new(sweep.measured.clone()), radicals: Vec::new() };
-    let tv = RunSettings { algorithm: AlgorithmChoice::TV, experiments: vec![experiment], ..settings.clone() };
+    let tv = RunSettings {
+        algorithm: AlgorithmChoice::TV,
+        inputs: RunInputs { experiments: vec![experiment], ..RunInputs::default() },
+        ..settings.clone()
+    };
     let reason = there.remote.forecast(&Job::of(&head, tv), PATIENCE).unwrap().unwrap_err();
     assert!(reason.contains("several acquisitions of one object are not reconstructed remotely"), "{reason}");
     let number = there.session.send(Command::Start { job: with_radicals, rois: RoiSet::default(), paused: false });

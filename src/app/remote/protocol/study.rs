@@ -42,16 +42,19 @@ pub fn remote_settings(job: &Job) -> Result<(StudyId, Box<RunSettings>), &'stati
     if data.growing_list().is_some() || data.sweep().is_some_and(|acquisition| !acquisition.is_over()) {
         return Err("files that are still being written are not reconstructed remotely");
     }
-    if job.settings.tubes.is_some() || job.settings.init.is_some() || job.settings.kappa.is_some() || job.settings.mask.is_some()
+    if job.settings.inputs.tubes.is_some()
+        || job.settings.inputs.init.is_some()
+        || job.settings.inputs.kappa.is_some()
+        || job.settings.inputs.mask.is_some()
     {
         return Err(
             "tubes of response, start images, masks and κ that are here are not used there: choose another projector, start from 1, or κ auto",
         );
     }
-    if !job.settings.radicals.is_empty() {
+    if !job.settings.inputs.radicals.is_empty() {
         return Err("several radicals are not reconstructed remotely: remove them, or open the study on this machine");
     }
-    if !job.settings.experiments.is_empty() {
+    if !job.settings.inputs.experiments.is_empty() {
         return Err("several acquisitions of one object are not reconstructed remotely: reconstruct them on this machine");
     }
     Ok((study_of(job)?, job.settings.clone()))
@@ -105,8 +108,8 @@ impl StartedRun {
     pub fn of(study: StudyId, info: StartInfo, num_threads: usize) -> Self {
         let StartInfo { device, projector, num_subsets, accumulation, accumulations, estimate, mut job, .. } = info;
         // Tubes and images stay on the server.
-        (job.settings.tubes, job.settings.init) = (None, None);
-        (job.settings.kappa, job.settings.mask) = (None, None);
+        (job.settings.inputs.tubes, job.settings.inputs.init) = (None, None);
+        (job.settings.inputs.kappa, job.settings.inputs.mask) = (None, None);
         job.settings.num_threads.get_or_insert(num_threads);
         let (accumulations, settings) = (accumulations.to_vec(), job.settings);
         Self { study, device, projector, num_subsets, accumulation, accumulations, estimate, settings }

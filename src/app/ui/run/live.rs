@@ -185,7 +185,7 @@ impl LiveRun {
 
     /// Returns the names of the radicals with an image each; none of a run with one image.
     pub fn radical_names(&self) -> Vec<String> {
-        let radicals = self.info.as_ref().map_or(&[][..], |info| &info.job.settings.radicals);
+        let radicals = self.info.as_ref().map_or(&[][..], |info| &info.job.settings.inputs.radicals);
         if radicals.len() > 1 { radicals.iter().map(|radical| radical.name.clone()).collect() } else { Vec::new() }
     }
 

@@ -76,10 +76,10 @@ impl Workspace {
             return;
         }
         // The run used them with the open data, so they fit.
-        if let Some(set) = info.job.settings.tubes.as_ref().filter(|_| self.study.tubes().is_none()) {
+        if let Some(set) = info.job.settings.inputs.tubes.as_ref().filter(|_| self.study.tubes().is_none()) {
             let _ = self.study.take_tubes(Arc::clone(set), None);
         }
-        if let Some(matrix) = &info.job.settings.matrix
+        if let Some(matrix) = &info.job.settings.inputs.matrix
             && self.study.pairs().is_some_and(|open| open.matrix.is_none())
         {
             let _ = self.study.take_matrix(Arc::clone(matrix), None);

@@ -38,12 +38,12 @@ impl Job {
     /// Returns a study of any kind with the settings of its run. An algorithm that climbs begins at the start image of the study, if
     /// the settings have none and it has their grid, and with its κ, if they have that of no other file.
     pub fn new(study: Arc<Study<Data>>, mut settings: RunSettings) -> Self {
-        if settings.init.is_none() && settings.algorithm.has_penalty() {
+        if settings.inputs.init.is_none() && settings.algorithm.has_penalty() {
             let start = study.preset.as_ref().and_then(|preset| preset.start.clone());
-            settings.init = start.filter(|start| start.grid.same_as(&settings.grid));
+            settings.inputs.init = start.filter(|start| start.grid.same_as(&settings.grid));
         }
-        if settings.kappa.is_none() && settings.parameters.is(&KAPPA, KAPPA_OF_FILE) {
-            settings.kappa = study.preset.as_ref().and_then(|preset| preset.kappa.clone());
+        if settings.inputs.kappa.is_none() && settings.parameters.is(&KAPPA, KAPPA_OF_FILE) {
+            settings.inputs.kappa = study.preset.as_ref().and_then(|preset| preset.kappa.clone());
         }
         Self { study, settings: Box::new(settings) }
     }

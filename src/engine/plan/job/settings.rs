@@ -69,37 +69,43 @@ pub struct RunSettings {
     pub accumulation: Option<Accumulation>,
     /// CUDA threads per block of the projector per-lor; `None` = the number with which most are resident.
     pub threads_per_block: Option<u32>,
-    /// Tubes of response, for the projector tubes; `None` = the coarse set.
-    #[serde(skip)]
-    pub tubes: Option<Arc<TubeSet>>,
-    /// System matrix of a ring of crystals; `None` = the quick one of a small ring.
-    #[serde(skip)]
-    pub matrix: Option<Arc<ResponseMatrix>>,
     /// Threads on the CPU; `None` = all.
     pub num_threads: Option<usize>,
-    /// Start image; `None` = 1 inside the field of view.
+    /// Loaded inputs.
     #[serde(skip)]
-    pub init: Option<Arc<Volume>>,
-    /// κ of a penalty with the weights of a file.
-    #[serde(skip)]
-    pub kappa: Option<Arc<Volume>>,
-    /// Radicals with separate images, of total variation; none = one, with the sweep's reference spectrum.
-    #[serde(skip)]
-    pub radicals: Vec<Radical>,
-    /// Further acquisitions of the same object for the same images, of total variation.
-    #[serde(skip)]
-    pub experiments: Vec<Experiment>,
-    /// Voxels that total variation reconstructs, where it is positive; `None` = all.
-    #[serde(skip)]
-    pub mask: Option<Arc<Volume>>,
+    pub inputs: RunInputs,
     /// Frame of list-mode data whose events are reconstructed, ms; `None` = all events read.
     pub frame_ms: Option<Range<u32>>,
-    /// True if SVRG computes gradients of subsets again in place of storing them. The set-up decides it by the free memory.
+    /// Decisions of the set-up.
     #[serde(skip)]
+    pub decisions: Decisions,
+}
+
+/// Loaded inputs of a run, besides its data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunInputs {
+    /// Tubes of response, for the projector tubes; `None` = the coarse set.
+    pub tubes: Option<Arc<TubeSet>>,
+    /// System matrix of a ring of crystals; `None` = the quick one of a small ring.
+    pub matrix: Option<Arc<ResponseMatrix>>,
+    /// Start image; `None` = 1 inside the field of view.
+    pub init: Option<Arc<Volume>>,
+    /// κ of a penalty with the weights of a file.
+    pub kappa: Option<Arc<Volume>>,
+    /// Radicals with separate images, of total variation; none = one, with the sweep's reference spectrum.
+    pub radicals: Vec<Radical>,
+    /// Further acquisitions of the same object for the same images, of total variation.
+    pub experiments: Vec<Experiment>,
+    /// Voxels that total variation reconstructs, where it is positive; `None` = all.
+    pub mask: Option<Arc<Volume>>,
+}
+
+/// Decisions of the set-up by the free memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decisions {
+    /// True if SVRG computes gradients of subsets again in place of storing them.
     pub computes_gradients_again: bool,
-    /// True if each replicate of list-mode data is projected on its own in place of several at once. The set-up decides it by the free
-    /// memory.
-    #[serde(skip)]
+    /// True if each replicate of list-mode data is projected on its own in place of several at once.
     pub projects_replicates_singly: bool,
 }
 
@@ -182,23 +188,16 @@ impl RunSettings {
             device: DeviceChoice::Auto,
             accumulation: None,
             threads_per_block: None,
-            tubes: None,
-            matrix: None,
             num_threads: None,
-            init: None,
-            kappa: None,
-            radicals: Vec::new(),
-            experiments: Vec::new(),
-            mask: None,
+            inputs: RunInputs::default(),
             frame_ms: None,
-            computes_gradients_again: false,
-            projects_replicates_singly: false,
+            decisions: Decisions::default(),
         }
     }
 
     /// Returns the images that the run begins with.
     pub(in crate::plan) fn start_images(&self) -> StartImages<'_> {
-        StartImages { init: self.init.as_deref(), kappa: self.kappa.as_ref() }
+        StartImages { init: self.inputs.init.as_deref(), kappa: self.inputs.kappa.as_ref() }
     }
 
     /// Returns the settings of the projector on a device, of data with these time-of-flight bins.
@@ -206,7 +205,7 @@ impl RunSettings {
         ProjectorSettings {
             rays: self.rays,
             threads_per_block: self.threads_per_block,
-            tubes: self.tubes.clone(),
+            tubes: self.inputs.tubes.clone(),
             psf: self.psf.clone(),
             tof: bins.map(|bins| self.tof.kernel(bins)),
             ..ProjectorSettings::new(self.grid.clone(), self.fov_radius_mm, self.projector, device)
@@ -219,7 +218,9 @@ impl RunSettings {
     /// Filtered backprojection has no forward model.
     pub(in crate::plan) fn spec(&self) -> Result<AlgorithmSpec, SetupProblem> {
         match self.algorithm.entry().method {
-            Method::Iterative(spec) if self.computes_gradients_again => Ok(spec(&self.parameters).without_stored_gradients()),
+            Method::Iterative(spec) if self.decisions.computes_gradients_again => {
+                Ok(spec(&self.parameters).without_stored_gradients())
+            }
             Method::Iterative(spec) => Ok(spec(&self.parameters)),
             Method::FilteredBackprojection(_) | Method::TotalVariation | Method::AsRead => {
                 Err(SetupProblem::Algorithm { algorithm: self.algorithm.key(), suitable: vec!["osem", "mlem"] })

@@ -139,7 +139,7 @@ impl DataRecord {
     pub fn of_job(job: &Job) -> Self {
         let Study { title, origin, measured, .. } = &*job.study;
         if let Some(acquisition) = measured.sweep() {
-            let experiments = job.settings.experiments.iter().map(ExperimentRecord::from).collect();
+            let experiments = job.settings.inputs.experiments.iter().map(ExperimentRecord::from).collect();
             return Self { experiments, ..acquisition.look(|sweep| Self::of_sweep(title, origin, sweep)) };
         }
         Self { frame: job.frame_time().as_ref().map(FrameRecord::from), ..Self::new(title, origin) }

@@ -23,7 +23,7 @@ use crate::task::Task;
 impl RunSettings {
     /// Returns true if the projector needs tubes that are still missing.
     pub(super) fn lacks_tubes(&self) -> bool {
-        self.projector.uses_tubes() && self.tubes.is_none()
+        self.projector.uses_tubes() && self.inputs.tubes.is_none()
     }
 
     /// Returns the accumulation of the backprojection on a system.
@@ -39,7 +39,7 @@ impl DataSetup for Counts {
             return Ok(Vec::new());
         }
         let (tubes, notices) = cache.coarse_set(self.geometry(), settings.device, task)?;
-        settings.tubes = Some(Arc::new(tubes));
+        settings.inputs.tubes = Some(Arc::new(tubes));
         Ok(notices)
     }
 
@@ -89,7 +89,7 @@ impl DataSetup for Counts {
         check_settings(self, settings)?;
         let mut settings = settings.clone();
         if settings.lacks_tubes() {
-            settings.tubes = Some(Arc::new(placeholder(self.geometry())?));
+            settings.inputs.tubes = Some(Arc::new(placeholder(self.geometry())?));
         }
         let chosen = choose_for(device, self, &settings)?;
         let needs = |settings: &RunSettings| needs_of(&chosen, self, settings).with_given_back(given_back);

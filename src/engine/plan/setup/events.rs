@@ -16,7 +16,7 @@ use crate::plan::device::memory::{Arrays, DeviceMemory, Forecast, FreeMemory, Me
 use crate::plan::error::SetupError;
 use crate::plan::job::Job;
 use crate::plan::job::acquisition::{ListAcquisition, ListData};
-use crate::plan::job::settings::RunSettings;
+use crate::plan::job::settings::{Decisions, RunSettings};
 use crate::plan::job::subsets::SubsetRule;
 use crate::plan::list_mode::factors::factors_of_events;
 use crate::plan::list_mode::sampling::cylinder_of;
@@ -313,7 +313,7 @@ fn at_once(
     // (Those of other algorithms climb each on its own, and a resolution model has one image.)
     let can_share = matches!(settings.spec(), Ok(AlgorithmSpec::Em { .. })) && settings.psf.is_none();
     let has_tof = list.facts.tof.is_some() && !list.prompts.tof_mm.is_empty();
-    match can_share && !settings.projects_replicates_singly {
+    match can_share && !settings.decisions.projects_replicates_singly {
         true => platform.images_at_once(num_events, settings.grid.num_voxels(), has_tof, accumulation),
         false => (1, 0),
     }
@@ -323,13 +323,16 @@ fn at_once(
 fn singly_notice(members: &Members, list: &EventList, settings: &RunSettings, accumulation: Accumulation) -> Option<Notice> {
     let (platform, _) = members.first().filter(|_| settings.num_replicates() > 0)?;
     let num = |projects_replicates_singly, accumulation| {
-        let settings = RunSettings { projects_replicates_singly, ..settings.clone() };
+        let settings =
+            RunSettings { decisions: Decisions { projects_replicates_singly, ..settings.decisions }, ..settings.clone() };
         at_once(&**platform, list.prompts.len(), list, &settings, accumulation).0
     };
     let usual = platform.accumulation_of_events();
-    let text = if num(false, accumulation) > 1 && settings.projects_replicates_singly {
+    let text = if num(false, accumulation) > 1 && settings.decisions.projects_replicates_singly {
         "too little memory to project several replicates at once: each is projected on its own, which takes longer".into()
-    } else if num(settings.projects_replicates_singly, accumulation) == 1 && num(settings.projects_replicates_singly, usual) > 1 {
+    } else if num(settings.decisions.projects_replicates_singly, accumulation) == 1
+        && num(settings.decisions.projects_replicates_singly, usual) > 1
+    {
         format!(
             "with {accumulation} accumulation each replicate is projected on its own; with {usual} several are, which is faster"
         )
@@ -405,7 +408,7 @@ impl Parts<'_> {
                 additive: (!additive.is_empty()).then_some(additive),
                 total_additive: list.total_additive,
                 bootstrap: settings.bootstrap(),
-                shares_paths: !settings.projects_replicates_singly,
+                shares_paths: !settings.decisions.projects_replicates_singly,
             },
             psf: settings.psf.as_ref(),
             sensitivity,
@@ -443,6 +446,7 @@ mod tests {
             elsewhere: None,
         };
         let (members, _) = choose_members(DeviceChoice::Cpu).unwrap();
+        const SINGLY: Decisions = Decisions { computes_gradients_again: false, projects_replicates_singly: true };
         let accumulation = default_accumulation(&members);
         let grid = Grid::centred([8; 3], [5.0; 3]).unwrap();
         let settings = |algorithm, num_replicates: usize| RunSettings {
@@ -457,17 +461,21 @@ mod tests {
         };
         for (num_replicates, num_further) in [(2, 1), (10, IMAGES_AT_ONCE as u64 - 1)] {
             let together = settings(AlgorithmChoice::OSEM, num_replicates);
-            let singly = RunSettings { projects_replicates_singly: true, ..together.clone() };
+            let singly = RunSettings { decisions: SINGLY, ..together.clone() };
             let of_operator = EventLines::bytes_at_once(num / num_subsets, 512, accumulation);
             assert_eq!(bytes(&together), bytes(&singly) + 4 * num_further * (2500 + 512) + of_operator);
             let chosen = within(&together, bytes(&together));
-            assert!(!chosen.projects_replicates_singly && singly_notice(&members, &list, &chosen, accumulation).is_none());
+            assert!(
+                !chosen.decisions.projects_replicates_singly && singly_notice(&members, &list, &chosen, accumulation).is_none()
+            );
             let chosen = within(&together, bytes(&together) - 1);
-            assert!(chosen.projects_replicates_singly && singly_notice(&members, &list, &chosen, accumulation).is_some());
+            assert!(
+                chosen.decisions.projects_replicates_singly && singly_notice(&members, &list, &chosen, accumulation).is_some()
+            );
         }
         // Without replicates, and of an algorithm whose replicates climb each on its own, nothing is different.
         for settings in [settings(AlgorithmChoice::OSEM, 0), settings(AlgorithmChoice::BSREM, 10)] {
-            let singly = RunSettings { projects_replicates_singly: true, ..settings.clone() };
+            let singly = RunSettings { decisions: SINGLY, ..settings.clone() };
             assert_eq!(bytes(&settings), bytes(&singly));
             assert!(singly_notice(&members, &list, &settings, accumulation).is_none());
         }

@@ -91,7 +91,7 @@ impl Job {
         algorithm.check(&settings.parameters)?;
         let takes_experiments =
             algorithm.is_least_squares() && self.data().sweep().is_some_and(|acquisition| acquisition.is_over());
-        if !settings.experiments.is_empty() && !takes_experiments {
+        if !settings.inputs.experiments.is_empty() && !takes_experiments {
             return Err(SetupProblem::Experiments);
         }
         if settings.psf.is_some() && !matches!(data.kind, DataKind::Projections | DataKind::Events) {

@@ -66,7 +66,7 @@ impl DataSetup for Arc<OxygenSeries> {
 pub fn with_strength_by_noise(settings: &RunSettings, first: &Sweep) -> Result<RunSettings, SetupError> {
     let mut settings = settings.clone();
     if settings.algorithm.is_least_squares() && tv_settings(&settings.parameters).is_by_noise() {
-        let strength = strength_by_noise(&[(first, &settings.radicals)], &settings.grid)?;
+        let strength = strength_by_noise(&[(first, &settings.inputs.radicals)], &settings.grid)?;
         settings.parameters = settings.parameters.with_number(&LAMBDA, strength.or(Some(1.0)));
     }
     Ok(settings)

@@ -27,17 +27,17 @@ impl DataSetup for PairCounts {
     fn inputs(&self, cache: &Cache, settings: &mut RunSettings, task: &Task) -> Result<Vec<Notice>, SetupError> {
         check(self, settings)?;
         check_counts(self)?;
-        if settings.matrix.is_some() {
+        if settings.inputs.matrix.is_some() {
             return Ok(Vec::new());
         }
         let (matrix, notices) = cache.default_matrix(&self.ring, settings.device, task)?;
-        settings.matrix = Some(Arc::new(matrix));
+        settings.inputs.matrix = Some(Arc::new(matrix));
         Ok(notices)
     }
 
     fn prepare_on(&self, _: &Cache, device: DeviceChoice, job: &Job, task: &Task) -> Result<Prepared, SetupError> {
         let settings = &job.settings;
-        let matrix = settings.matrix.as_ref().ok_or_else(|| SetupProblem::NoRing(self.ring.name.clone()))?;
+        let matrix = settings.inputs.matrix.as_ref().ok_or_else(|| SetupProblem::NoRing(self.ring.name.clone()))?;
         let (mut platform, mut notices) = choose_device(device)?;
         let requirement = MemoryRequirement::of(&*platform, self, settings, matrix)?;
         requirement.free.check(requirement.bytes)?;
@@ -67,7 +67,7 @@ impl DataSetup for PairCounts {
         given_back: &[DeviceMemory],
     ) -> Result<Forecast, SetupError> {
         check(self, settings)?;
-        let (matrix, to_make) = match &settings.matrix {
+        let (matrix, to_make) = match &settings.inputs.matrix {
             Some(matrix) => (Arc::clone(matrix), 0),
             None => placeholder(&self.ring).map(|(matrix, bytes)| (Arc::new(matrix), bytes))?,
         };
@@ -139,7 +139,7 @@ fn check_counts(pairs: &PairCounts) -> Result<(), SetupError> {
 /// # Errors
 /// A matrix of another ring, a start image on another grid.
 fn check(pairs: &PairCounts, settings: &RunSettings) -> Result<(), SetupError> {
-    if let Some(matrix) = &settings.matrix {
+    if let Some(matrix) = &settings.inputs.matrix {
         matrix.fits(&pairs.ring)?;
         check_basis(&pairs.ring, matrix)?;
     }

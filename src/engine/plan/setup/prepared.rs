@@ -64,17 +64,16 @@ pub(in crate::plan) fn of_group(mut algorithms: Vec<(Box<dyn Algorithm>, PeerGro
 pub(super) fn within_memory(settings: &RunSettings, needs: impl Fn(&RunSettings) -> MemoryNeeds) -> RunSettings {
     let stores_gradients = settings.spec().is_ok_and(AlgorithmSpec::stores_gradients);
     let is_too_small = (stores_gradients || settings.replicates().is_some()) && needs(settings).check().is_err();
-    RunSettings {
-        computes_gradients_again: settings.computes_gradients_again || (stores_gradients && is_too_small),
-        projects_replicates_singly: settings.projects_replicates_singly || is_too_small,
-        ..settings.clone()
-    }
+    let mut settings = settings.clone();
+    settings.decisions.computes_gradients_again |= stores_gradients && is_too_small;
+    settings.decisions.projects_replicates_singly |= is_too_small;
+    settings
 }
 
 /// Returns a notice if SVRG computes gradients of subsets again.
 pub(super) fn gradients_notice(settings: &RunSettings) -> Option<Notice> {
     let text = "too little memory to store the gradients of all subsets: each step of SVRG computes its own again, the image is the same";
-    settings.computes_gradients_again.then(|| Notice::info(text))
+    settings.decisions.computes_gradients_again.then(|| Notice::info(text))
 }
 
 /// Warns of voxels so large that the weight at the middle of a piece of a line is not its mean weight: with σ of half a voxel it is off
@@ -142,7 +141,7 @@ mod tests {
             let free = FreeMemory { bytes: Some(free_images * image), ..FreeMemory::default() };
             let needs = |settings: &RunSettings| MemoryNeeds::of([(settings.bytes_of_run(of_em, 0), free.clone())]);
             let chosen = within_memory(settings, needs);
-            (chosen.computes_gradients_again, needs(&chosen).bytes() / image)
+            (chosen.decisions.computes_gradients_again, needs(&chosen).bytes() / image)
         };
         // 27 images fewer for the run, and for each replicate: 37 or 10, with four for the sums of the deviations.
         assert_eq!(within(&plain, 54), (false, 54));

@@ -34,13 +34,14 @@ pub(super) fn prepare_on(device: DeviceChoice, job: &Job, acquisition: &Acquisit
     let sweep = acquisition.snapshot();
     let needs = needs_of(&*platform, settings)?;
     needs.check()?;
-    let images = TvImages { init: settings.init.clone(), mask: settings.mask.clone() };
+    let images = TvImages { init: settings.inputs.init.clone(), mask: settings.inputs.mask.clone() };
     let names = text_of(&*platform);
-    let (radicals, experiments, tv) = (&settings.radicals, &settings.experiments, tv_settings(&settings.parameters));
+    let (radicals, experiments, tv) =
+        (&settings.inputs.radicals, &settings.inputs.experiments, tv_settings(&settings.parameters));
     let algorithm = platform.total_variation(&sweep, radicals, experiments, &settings.grid, tv, images)?;
     let prepared = Prepared::new(job, algorithm, names, Accumulation::Deterministic, &needs, None);
     let extent_mm = experiments.iter().map(|experiment| experiment.sweep.extent_mm()).fold(sweep.extent_mm(), f64::min);
-    notices.extend(folded(&settings.grid, extent_mm, settings.mask.is_some()));
+    notices.extend(folded(&settings.grid, extent_mm, settings.inputs.mask.is_some()));
     notices.extend(inseparable(&sweep, settings)?);
     Ok(Prepared { notices, num_taken: sweep.num_complete(), ..prepared })
 }
@@ -63,13 +64,13 @@ pub(super) fn forecast_on(
 /// frequency along a direction, there is then one equation for the transforms of all radicals. (Of several acquisitions, other factors in
 /// each of them separate such radicals.)
 fn inseparable(sweep: &Sweep, settings: &RunSettings) -> Result<Option<Notice>, ReconError> {
-    if settings.radicals.is_empty() || !settings.experiments.is_empty() {
+    if settings.inputs.radicals.is_empty() || !settings.inputs.experiments.is_empty() {
         return Ok(None);
     }
     let tolerance = tv_settings(&settings.parameters).transform_tolerance;
-    let model = SweepModel::new(&sweep.without_projections(), &settings.radicals, &settings.grid, tolerance)?;
+    let model = SweepModel::new(&sweep.without_projections(), &settings.inputs.radicals, &settings.grid, tolerance)?;
     let text = |([m, j], similarity): ([usize; 2], f64)| {
-        let names = [m, j].map(|radical| &settings.radicals[radical].name);
+        let names = [m, j].map(|radical| &settings.inputs.radicals[radical].name);
         if similarity <= MAX_SIMILARITY {
             return Notice::info(format!(
                 "the gradients have one size: only the edges of their images (total variation) separate {} from {}. A second size, or a further \
@@ -115,11 +116,11 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
     if acquisition.is_over() && acquisition.num_complete() == 0 {
         return Err(SetupProblem::NoProjections.into());
     }
-    if !settings.radicals.is_empty() && !acquisition.look(Sweep::is_continuous_wave) {
+    if !settings.inputs.radicals.is_empty() && !acquisition.look(Sweep::is_continuous_wave) {
         return Err(ReconError::from(DataProblem::RadicalsOfPulses).into());
     }
     let tv = tv_settings(&settings.parameters);
-    acquisition.look(|sweep| check_experiments(sweep, &settings.radicals, &settings.experiments))?;
+    acquisition.look(|sweep| check_experiments(sweep, &settings.inputs.radicals, &settings.inputs.experiments))?;
     if tv.spectrum.is_some() {
         if !acquisition.look(Sweep::is_continuous_wave) {
             return Err(ReconError::from(DataProblem::NoSpectra).into());
@@ -127,10 +128,10 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
         if tv.is_positive {
             return Err(ReconError::from(SettingsProblem::PositiveSpectra).into());
         }
-        if !settings.radicals.is_empty() {
+        if !settings.inputs.radicals.is_empty() {
             return Err(ReconError::from(SettingsProblem::SpectraOfRadicals).into());
         }
-        if !settings.experiments.is_empty() {
+        if !settings.inputs.experiments.is_empty() {
             return Err(ReconError::from(SettingsProblem::SpectraOfExperiments).into());
         }
         // (Until then further sizes may arrive.)
@@ -142,8 +143,8 @@ fn check(acquisition: &Acquisition, settings: &RunSettings) -> Result<(), SetupE
         let found = image.as_ref().map(|image| &image.grid).filter(|grid| !grid.same_as(&settings.grid))?;
         Some((Box::new(found.clone()), Box::new(settings.grid.clone())))
     };
-    let of_start = other(&settings.init).map(|(found, expected)| SetupProblem::StartImage { found, expected });
-    let of_mask = other(&settings.mask).map(|(found, expected)| SetupProblem::Mask { found, expected });
+    let of_start = other(&settings.inputs.init).map(|(found, expected)| SetupProblem::StartImage { found, expected });
+    let of_mask = other(&settings.inputs.mask).map(|(found, expected)| SetupProblem::Mask { found, expected });
     of_start.or(of_mask).map_or(Ok(()), |problem| Err(problem.into()))
 }
 
@@ -157,7 +158,7 @@ fn needs_of(platform: &dyn Platform, settings: &RunSettings) -> Result<MemoryNee
     if let Some(spectrum) = tv_settings(&settings.parameters).spectrum {
         return spectral_needs(platform, &settings.grid, spectrum);
     }
-    let num_radicals = settings.radicals.len().max(1);
+    let num_radicals = settings.inputs.radicals.len().max(1);
     let images = ((6 + num_axes + num_radicals as u64) * num_radicals as u64 + NUM_FRAMES) * settings.grid.num_voxels() as u64;
     let of_convolution = platform.convolution_bytes(size, num_radicals);
     let kernel: u64 = kernel_size(size).iter().map(|&n| n as u64).product();

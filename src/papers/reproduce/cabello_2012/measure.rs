@@ -11,7 +11,7 @@ use crate::measure::{
 };
 use crate::operator::Accumulation;
 use crate::phantom::Phantom;
-use crate::plan::{AlgorithmChoice, Job, Prepared, RunSettings, prepare};
+use crate::plan::{AlgorithmChoice, Job, Prepared, RunInputs, RunSettings, prepare};
 use crate::recon::{Stage, StepReport};
 use crate::reproduce::prelude::*;
 use crate::statistics::median_and_spread;
@@ -93,7 +93,7 @@ pub fn reconstruct(
     let (plan, task) = (data.plan, Task::new());
     let begin = Instant::now();
     let settings = RunSettings {
-        matrix: Some(Arc::clone(&data.matrix)),
+        inputs: RunInputs { matrix: Some(Arc::clone(&data.matrix)), ..RunInputs::default() },
         num_iterations,
         device: implementation.device,
         ..RunSettings::new(AlgorithmChoice::MLEM, plan.grid()?)

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::plan::{Implementation, Plan};
 use crate::data::{Counts, Study, TubeSet};
-use crate::plan::{AlgorithmChoice, Job, Prepared, ProjectorChoice, RunSettings, default_settings, prepare};
+use crate::plan::{AlgorithmChoice, Job, Prepared, ProjectorChoice, RunInputs, RunSettings, default_settings, prepare};
 use crate::recon::Algorithm;
 use crate::reproduce::prelude::*;
 use crate::statistics::median_and_spread;
@@ -30,7 +30,7 @@ pub fn settings(data: &Data, implementation: Implementation, num_subsets: usize)
         num_subsets,
         projector: implementation.projector(),
         device: implementation.device(),
-        tubes: Some(Arc::clone(&data.tubes)),
+        inputs: RunInputs { tubes: Some(Arc::clone(&data.tubes)), ..RunInputs::default() },
         ..default_settings(&data.study.measured)?
     })
 }
@@ -85,5 +85,5 @@ pub fn images(data: &Data, settings: RunSettings, num_iterations: usize) -> Resu
 
 /// Returns the settings with Siddon's lines in place of tubes.
 pub fn with_lines(settings: RunSettings) -> RunSettings {
-    RunSettings { projector: ProjectorChoice::AXIAL_RUNS, tubes: None, ..settings }
+    RunSettings { projector: ProjectorChoice::AXIAL_RUNS, inputs: RunInputs::default(), ..settings }
 }

@@ -7,7 +7,7 @@ use super::reference::{self, Maximum};
 use crate::data::Study;
 use crate::io::petric_regions;
 use crate::measure::{PetricMasks, PetricMeasures, first_held};
-use crate::plan::{Data, Job, RunSettings, prepare};
+use crate::plan::{Data, Job, RunInputs, RunSettings, prepare};
 use crate::reproduce::prelude::*;
 
 /// A run that was measured.
@@ -65,7 +65,13 @@ impl Course {
         let start = study.preset.as_ref().and_then(|preset| preset.start.clone());
         let algorithm = method.algorithm();
         let parameters = method.parameters(of_study.parameters.clone());
-        let settings = RunSettings { algorithm, parameters, init: start, num_iterations: max_epochs, ..of_study };
+        let settings = RunSettings {
+            algorithm,
+            parameters,
+            inputs: RunInputs { init: start, ..of_study.inputs.clone() },
+            num_iterations: max_epochs,
+            ..of_study
+        };
         let masks = masks(study, &settings.grid)?;
         let mut image = Volume::filled(settings.grid.clone(), 0.0);
         let num_subsets = settings.num_subsets;

@@ -116,7 +116,7 @@ pub fn secs_per_iteration(live: &LiveRun, next: &SettingsForm, forecast: &Foreca
     let measured = live.stages.mean().map(|times| times.total_with_replicates(before, after).as_secs_f64());
     let of_trial = info.estimate.secs_per_iteration.map(|secs| secs * (1 + after) as f64 / (1 + before) as f64);
     let secs = measured.or(of_trial)?;
-    if info.job.settings.matrix.is_some() {
+    if info.job.settings.inputs.matrix.is_some() {
         // All elements of the matrix, independent of the grid of displayed images.
         return Some(secs);
     }

@@ -39,9 +39,9 @@ impl Forms {
     /// The form is invalid; the error is the reason as a sentence.
     pub fn job(&self, open: &OpenStudy) -> Result<Job, String> {
         let mut settings = self.settings.run_settings()?;
-        settings.tubes = open.counts().and_then(|open| Some(open.tubes.as_ref()?.set.clone()));
-        settings.radicals = self.settings.read_radicals()?;
-        settings.matrix = open.pairs().and_then(|open| open.matrix.clone());
+        settings.inputs.tubes = open.counts().and_then(|open| Some(open.tubes.as_ref()?.set.clone()));
+        settings.inputs.radicals = self.settings.read_radicals()?;
+        settings.inputs.matrix = open.pairs().and_then(|open| open.matrix.clone());
         if open.list().is_some() {
             self.settings.frames()?;
         }
