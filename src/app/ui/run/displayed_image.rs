@@ -283,7 +283,7 @@ impl DisplayedImage {
     }
 
     /// Returns true if an image is selected that is not displayed yet.
-    fn is_coming(&self) -> bool {
+    pub fn is_coming(&self) -> bool {
         self.selected().is_some_and(|image| !self.is_displayed(&image))
     }
 

@@ -459,10 +459,16 @@ impl RunView {
         deviations.iter().any(Option::is_some).then_some((deviations, num))
     }
 
-    /// Updates the curves; those of long runs less often.
+    /// Returns true if the next frame updates the curves: those of long runs less often while they grow.
+    pub fn updates_curves(&self) -> bool {
+        let is_due = || self.curves_due.is_none_or(|due| due <= Instant::now());
+        self.curves_are_old && (!self.live.state.is_active() || is_due())
+    }
+
+    /// Updates the curves if they are due.
     pub fn derive_curves(&mut self) {
         let begin = Instant::now();
-        if self.curves_are_old && self.curves_due.is_none_or(|due| due <= begin) {
+        if self.updates_curves() {
             self.curves = Curves::of(&self.live);
             self.curves_are_old = false;
             self.curves_due = Some(Instant::now() + CURVES_REST * begin.elapsed());

@@ -201,7 +201,11 @@ impl Workspace {
 
     /// Updates all state that depends on image, run and regions.
     pub fn derive(&mut self) {
-        self.upload_image(VolumeSlot::First);
+        // A frame that updates long curves copies no part of a large image.
+        match self.run() {
+            run if run.updates_curves() && run.shown.is_coming() => self.ctx.request_repaint(),
+            _ => self.upload_image(VolumeSlot::First),
+        }
         let patience = self.patience();
         self.runs.active_mut().derive(&mut self.rois, patience, waker(&self.ctx));
         self.runs.derive_kept();
