@@ -140,7 +140,7 @@ impl App {
         }
         if !saved.is_empty() {
             let unknown = saved.keys().cloned().collect::<Vec<_>>().join(", ");
-            let text = format!("not restored from the session, because this version does not know it: {unknown}");
+            let text = format!("not restored from the session, because this version has no part of this name: {unknown}");
             self.work.notify(Notice::warning(text));
         }
         self.work.sessions.unknown = saved;

@@ -1,5 +1,5 @@
 //! The workspace: what every tool sees (study, runs, displayed image, regions, second image, files, notices), and the requests of the
-//! tools. It knows no tool.
+//! tools. It depends on no tool.
 
 mod calibrate;
 pub mod command_windows;

@@ -60,7 +60,7 @@ pub struct SavedSession {
     pub plots: PlotOptions,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer: Option<SavedLayer>,
-    /// Parts of the tools, and fields that no tool knows.
+    /// Parts of the tools, and fields without a tool.
     #[serde(flatten)]
     pub tools: SavedTools,
     /// Unit and changed facts of images of another program.

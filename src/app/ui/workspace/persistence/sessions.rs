@@ -11,7 +11,7 @@ pub struct Sessions {
     pub restoring: Option<SavedSession>,
     /// Key of the table in front, and parts of a restored session that the tools take.
     pub of_tools: Option<(String, SavedTools)>,
-    /// Parts that no tool knows; they are saved again.
+    /// Parts without a tool, which are saved again.
     pub unknown: SavedTools,
     /// True if the stored session is unreadable and has no backup; the current one then does not replace it.
     pub has_unreadable: bool,
