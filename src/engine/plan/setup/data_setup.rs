@@ -1,4 +1,5 @@
-//! Setup of runs with data of each kind. Another kind of data implements [`DataSetup`] in a file of this folder.
+//! Setup of runs with data of each kind. Another kind of data implements [`DataSetup`] in a file of this
+//! folder, and has a line in [`super::setup_of`].
 
 use super::prepared::Prepared;
 use crate::data::Notice;
@@ -6,7 +7,6 @@ use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast};
 use crate::plan::error::SetupError;
 use crate::plan::job::Job;
-use crate::plan::job::data::Data;
 use crate::plan::job::settings::RunSettings;
 use crate::plan::simulation::cache::Cache;
 use crate::task::Task;
@@ -40,17 +40,5 @@ pub(super) trait DataSetup {
     /// Returns the seconds of a trial on a device; `None` where it took too long, or is not possible.
     fn trial_secs(&self, _device: DeviceChoice, _settings: &RunSettings, _task: &Task) -> Result<Option<f64>, SetupError> {
         Ok(None)
-    }
-}
-
-/// Returns the setup of data.
-pub(super) fn setup_of(data: &Data) -> &dyn DataSetup {
-    match data {
-        Data::Counts(counts) => counts,
-        Data::Events(list) => list,
-        Data::Pairs(pairs) => pairs,
-        Data::Sweep(acquisition) => acquisition,
-        Data::Oximetry(series) => series,
-        Data::Images(series) => series,
     }
 }

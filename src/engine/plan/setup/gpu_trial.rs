@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::data_setup::setup_of;
+use super::data_setup::DataSetup;
 use crate::data::{Fingerprint, Notice};
 use crate::io::IoError;
 use crate::plan::device::choice::DeviceChoice;
@@ -42,11 +42,12 @@ impl Trial {
 struct GpuTrial<'a> {
     gpu: &'a DeviceInfo,
     job: &'a Job,
+    setup: &'a dyn DataSetup,
     of: String,
 }
 
 impl<'a> GpuTrial<'a> {
-    fn new(gpu: &'a DeviceInfo, job: &'a Job) -> Self {
+    fn new(gpu: &'a DeviceInfo, job: &'a Job, setup: &'a dyn DataSetup) -> Self {
         let mut of = Fingerprint::default();
         [&gpu.name, &gpu.interface, &gpu.driver].into_iter().for_each(|text| of.text(text));
         of.whole(rayon::current_num_threads() as u64);
@@ -55,13 +56,13 @@ impl<'a> GpuTrial<'a> {
         of.whole(settings.num_subsets as u64);
         of.text(settings.algorithm.key());
         of.text(&format!("{:?} {:?}", settings.projector, settings.accumulation));
-        of.text(&setup_of(job.data()).trial_size(settings).unwrap_or_default());
-        Self { gpu, job, of: of.digits() }
+        of.text(&setup.trial_size(settings).unwrap_or_default());
+        Self { gpu, job, setup, of: of.digits() }
     }
 
     /// Returns the seconds on a device. Something that a device does not do takes no seconds that could be compared.
     fn secs_on(&self, device: DeviceChoice, task: &Task) -> Result<Option<f64>, SetupError> {
-        setup_of(self.job.data()).trial_secs(device, &self.job.settings, task)
+        self.setup.trial_secs(device, &self.job.settings, task)
     }
 }
 
@@ -114,27 +115,32 @@ impl Recipe for GpuTrial<'_> {
 ///
 /// # Errors
 /// The processor cannot do the work.
-pub(super) fn device_of(cache: &Cache, job: &Job, task: &Task) -> Result<(DeviceChoice, Vec<Notice>), SetupError> {
+pub(super) fn device_of(
+    cache: &Cache,
+    job: &Job,
+    setup: &dyn DataSetup,
+    task: &Task,
+) -> Result<(DeviceChoice, Vec<Notice>), SetupError> {
     let device = job.settings.device;
-    match candidate(job) {
-        Some(gpu) => tried(cache, &gpu, job, task),
+    match candidate(job, setup) {
+        Some(gpu) => tried(cache, &GpuTrial::new(&gpu, job, setup), task),
         None => Ok((device, Vec::new())),
     }
 }
 
 /// Returns the device of a job as far as it is known without a trial.
-pub(super) fn known_device_of(cache: &Cache, job: &Job) -> DeviceChoice {
-    let known = candidate(job).and_then(|gpu| {
-        let trial = cache.find(&GpuTrial::new(&gpu, job))?;
+pub(super) fn known_device_of(cache: &Cache, job: &Job, setup: &dyn DataSetup) -> DeviceChoice {
+    let known = candidate(job, setup).and_then(|gpu| {
+        let trial = cache.find(&GpuTrial::new(&gpu, job, setup))?;
         trial.gpu_is_faster().then_some(DeviceChoice::WebGpu(gpu.number))
     });
     known.unwrap_or(job.settings.device)
 }
 
 /// Returns the GPU to compare with the processor, where the choice is open and there is no CUDA.
-fn candidate(job: &Job) -> Option<DeviceInfo> {
+fn candidate(job: &Job, setup: &dyn DataSetup) -> Option<DeviceInfo> {
     let is_open = job.settings.device == DeviceChoice::Auto && !are_several();
-    let is_for_gpus = setup_of(job.data()).trial_size(&job.settings).is_some();
+    let is_for_gpus = setup.trial_size(&job.settings).is_some();
     if !is_open || !is_for_gpus || !may_have_a_gpu() || has_cuda() {
         return None;
     }
@@ -147,9 +153,10 @@ fn may_have_a_gpu() -> bool {
     !cfg!(target_os = "linux") || ["/dev/dri", "/dev/nvidia0", "/dev/dxg"].iter().any(|path| Path::new(path).exists())
 }
 
-fn tried(cache: &Cache, gpu: &DeviceInfo, job: &Job, task: &Task) -> Result<(DeviceChoice, Vec<Notice>), SetupError> {
-    let (trial, notices) = cache.find_or_make(&GpuTrial::new(gpu, job), DeviceChoice::WebGpu(gpu.number), task)?;
-    let device = if trial.gpu_is_faster() { DeviceChoice::WebGpu(gpu.number) } else { DeviceChoice::Cpu };
+fn tried(cache: &Cache, recipe: &GpuTrial, task: &Task) -> Result<(DeviceChoice, Vec<Notice>), SetupError> {
+    let gpu = DeviceChoice::WebGpu(recipe.gpu.number);
+    let (trial, notices) = cache.find_or_make(recipe, gpu, task)?;
+    let device = if trial.gpu_is_faster() { gpu } else { DeviceChoice::Cpu };
     Ok((device, notices))
 }
 
@@ -157,6 +164,7 @@ fn tried(cache: &Cache, gpu: &DeviceInfo, job: &Job, task: &Task) -> Result<(Dev
 mod tests {
     use std::sync::Arc;
 
+    use super::super::setup_of;
     use super::*;
     use crate::data::Study;
     use crate::phantom;
@@ -206,14 +214,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path());
         for job in jobs() {
-            assert_eq!(cache.find(&GpuTrial::new(&gpu, &job)), None);
-            let (first, made) = tried(&cache, &gpu, &job, &Task::new()).unwrap();
+            assert_eq!(cache.find(&GpuTrial::new(&gpu, &job, setup_of(job.data()))), None);
+            let (first, made) = tried(&cache, &GpuTrial::new(&gpu, &job, setup_of(job.data())), &Task::new()).unwrap();
             assert!(made[0].text.contains("comparison of GPU and processor was made"), "{made:?}");
-            let trial = cache.find(&GpuTrial::new(&gpu, &job)).unwrap();
+            let trial = cache.find(&GpuTrial::new(&gpu, &job, setup_of(job.data()))).unwrap();
             // (On a busy machine either may take too long.)
             let expected = if trial.gpu_is_faster() { DeviceChoice::WebGpu(gpu.number) } else { DeviceChoice::Cpu };
             assert_eq!(first, expected, "{trial:?}");
-            let (second, read) = tried(&cache, &gpu, &job, &Task::new()).unwrap();
+            let (second, read) = tried(&cache, &GpuTrial::new(&gpu, &job, setup_of(job.data())), &Task::new()).unwrap();
             assert!(read[0].text.contains("read from the cache"), "{read:?}");
             assert_eq!(second, first);
         }
@@ -228,7 +236,7 @@ mod tests {
         };
         let [_, mut job] = jobs();
         job.settings.algorithm = AlgorithmChoice::FBP_MULTISTAGE;
-        let (device, notices) = tried(&Cache::nowhere(), &gpu, &job, &Task::new()).unwrap();
+        let (device, notices) = tried(&Cache::nowhere(), &GpuTrial::new(&gpu, &job, setup_of(job.data())), &Task::new()).unwrap();
         assert_eq!(device, DeviceChoice::Cpu);
         assert!(notices.iter().any(|notice| notice.text.contains("is not used")), "{notices:?}");
     }

@@ -13,19 +13,32 @@ mod variation;
 
 use std::sync::Arc;
 
-use self::data_setup::setup_of;
+use self::data_setup::DataSetup;
 use self::prepared::Prepared;
 use crate::plan::algorithms::registry::AlgorithmChoice;
 use crate::plan::algorithms::traits::{DataKind, Traits};
 use crate::plan::device::choice::DeviceChoice;
 use crate::plan::device::memory::{DeviceMemory, Forecast};
 use crate::plan::error::SetupError;
+use crate::plan::job::data::Data;
 use crate::plan::job::replicates::ReplicateSettings;
 use crate::plan::job::{Job, StartInfo};
 use crate::plan::platform::open::with_cpu_fallback;
 use crate::plan::problem::SetupProblem;
 use crate::plan::simulation::cache::Cache;
 use crate::task::Task;
+
+/// Returns the setup of data.
+fn setup_of(data: &Data) -> &dyn DataSetup {
+    match data {
+        Data::Counts(counts) => counts,
+        Data::Events(list) => list,
+        Data::Pairs(pairs) => pairs,
+        Data::Sweep(acquisition) => acquisition,
+        Data::Oximetry(series) => series,
+        Data::Images(series) => series,
+    }
+}
 
 /// Calls [`prepare_with`] with the user's cache of tubes and matrices.
 ///
@@ -47,7 +60,7 @@ pub fn prepare_with(cache: &Cache, job: &Job, task: &Task) -> Result<Prepared, S
     let study = Arc::clone(&job.study);
     let setup = setup_of(&study.measured);
     let found = setup.inputs(cache, &mut job.settings, task)?;
-    let (automatic, notices_of_trial) = gpu_trial::device_of(cache, &job, task)?;
+    let (automatic, notices_of_trial) = gpu_trial::device_of(cache, &job, setup, task)?;
     let device = |device| if device == DeviceChoice::Auto { automatic } else { device };
     let prepare_on = |chosen| setup.prepare_on(cache, device(chosen), &job, task);
     let (mut prepared, notice) = with_cpu_fallback(job.settings.device, prepare_on)?;
@@ -68,9 +81,10 @@ pub fn forecast(job: &Job, running: Option<&StartInfo>) -> Result<Forecast, Setu
     let given_back: &[DeviceMemory] = running.map_or(&[], |running| &running.memory);
     let job = job.checked()?;
     let settings = &job.settings;
-    let automatic = gpu_trial::known_device_of(&Cache::of_the_user(), &job);
+    let setup = setup_of(job.data());
+    let automatic = gpu_trial::known_device_of(&Cache::of_the_user(), &job, setup);
     let device = |device| if device == DeviceChoice::Auto { automatic } else { device };
-    let forecast_on = |chosen| setup_of(job.data()).forecast_on(device(chosen), settings, given_back);
+    let forecast_on = |chosen| setup.forecast_on(device(chosen), settings, given_back);
     let (forecast, _) = with_cpu_fallback(settings.device, forecast_on)?;
     Ok(forecast)
 }
