@@ -3,7 +3,7 @@
 use egui::{RichText, ScrollArea, Ui};
 
 use super::layer::layer_panel::{OwnLayers, layer_ui};
-use super::run::recon_panel::{ReconView, recon_ui};
+use super::run::recon_panel::recon_ui;
 use super::study::study_panel::study_ui;
 use super::tool::Tool;
 use crate::data::Notice;
@@ -40,7 +40,7 @@ impl Tool for Side {
             let cover = self.cover.as_ref().and_then(|(_, cover)| cover.as_ref());
             study_ui(work, cover, ui, requests);
             ui.separator();
-            recon_ui(&recon_view(work), ui, requests);
+            recon_ui(work, ui, requests);
             if work.study.open.is_some() && work.remote.is_none() {
                 let maps = work.study().map(|study| study.measured.attenuation_maps());
                 let has_attenuation = maps.is_some_and(|maps| !maps.is_empty());
@@ -48,27 +48,6 @@ impl Tool for Side {
                 layer_ui(&work.layer, own, ui, requests);
             }
         });
-    }
-}
-
-fn recon_view(work: &Workspace) -> ReconView<'_> {
-    let run = work.run();
-    ReconView {
-        forms: &run.forms,
-        rois: &work.rois.document.rois,
-        study: work.study.open.as_ref(),
-        is_waiting: work.is_waiting(),
-        devices: work.devices(),
-        live: &run.live,
-        running: run.running.as_ref().filter(|_| run.live.info.is_some()),
-        forecast: work.next_start(),
-        remembered: &work.runs.remembered,
-        frame: run.current_frame(),
-        has_image: run.shown.volume().is_some(),
-        post_filter_mm: run.post_filter_mm,
-        show_timings: !work.options.for_pictures,
-        shows_research: work.slices.view.shows_research,
-        is_anonymous: work.is_anonymous(),
     }
 }
 

@@ -12,7 +12,6 @@ use crate::remote::{ConnectionState, Remote};
 use crate::ui::rois::search::RoiSearch;
 use crate::ui::run::accumulations::GATHERED;
 use crate::ui::run::live::LiveRun;
-use crate::ui::study::open::open_study::OpenStudy;
 use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::tools::run::scrubber::history_ui;
 use crate::ui::widgets::fields::push_if_clicked;
@@ -171,8 +170,7 @@ fn run_ui(work: &Workspace, ui: &mut egui::Ui) {
         None => _ = ui.label("no device in use yet"),
     }
     ui.separator();
-    let arrivals = work.study.open.as_ref().map_or(Arrivals::Over, OpenStudy::arrivals);
-    ui.add(egui::Label::new(progress_text(live, arrivals, !work.options.for_pictures)).truncate());
+    ui.add(egui::Label::new(progress_text(live, work.arrivals(), !work.options.for_pictures)).truncate());
 }
 
 fn accumulation_ui(live: &LiveRun, ui: &mut egui::Ui) {

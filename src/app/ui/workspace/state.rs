@@ -42,6 +42,8 @@ use crate::ui::slices::action::ViewAction;
 use crate::ui::slices::slice_paint::Adapter;
 use crate::ui::slices::state::SliceState;
 use crate::ui::slices::view::ViewState;
+use crate::ui::study::open::open_study::OpenStudy;
+use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::study::open::open_tubes::OpenTubes;
 use crate::ui::study::source::Source;
 use crate::ui::study::state::StudyState;
@@ -346,6 +348,10 @@ impl Workspace {
     /// Returns the iteration scheme of a run with the form's settings.
     pub fn iteration_scheme(&self) -> IterationScheme {
         self.study.iteration_scheme(self.run().forms.settings.algorithm)
+    }
+
+    pub fn arrivals(&self) -> Arrivals {
+        self.study.open.as_ref().map_or(Arrivals::Over, OpenStudy::arrivals)
     }
 
     pub fn notify(&mut self, notice: Notice) {

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use egui::{DragValue, RichText, Ui};
 
-use crate::data::Roi;
 use crate::io::formats::{Access, Content, names};
 use crate::operator::Accumulation;
-use crate::plan::{Device, Forecast, IterationScheme, rays_in_use};
+use crate::plan::rays_in_use;
 use crate::recon::{Explained, RaceReport};
 use crate::ui::run::accumulations::{GATHERED, why_not};
 use crate::ui::run::form::forecast::secs_per_iteration;
@@ -18,7 +17,6 @@ use crate::ui::run::form::tuning::tuning_ui;
 use crate::ui::run::form::variations::variations;
 use crate::ui::run::live::{LiveRun, RunState};
 use crate::ui::study::open::open_study::OpenStudy;
-use crate::ui::study::open::open_sweep::Arrivals;
 use crate::ui::widgets::fields::{anonymise_ui, name};
 use crate::ui::widgets::file_task::{FileTask, Film};
 use crate::ui::widgets::icons::{self, IconButton, Prominence};
@@ -27,72 +25,35 @@ use crate::ui::widgets::place::Place;
 use crate::ui::widgets::{format, theme};
 use crate::ui::workspace::state::{Request, Workspace, anonymise, ask, request};
 
-pub struct ReconView<'a> {
-    /// Settings of the next run.
-    pub forms: &'a Forms,
-    /// The regions of interest, by whose numbers it may stop.
-    pub rois: &'a [Roi],
-    pub study: Option<&'a OpenStudy>,
-    /// True if the run waits for data.
-    pub is_waiting: bool,
-    pub devices: &'a [Device],
-    pub live: &'a LiveRun,
-    /// Settings of runs of a session that was restored.
-    pub remembered: &'a [(String, Forms)],
-    /// Its settings, as they were when it began; `None` = there is none.
-    pub running: Option<&'a Forms>,
-    /// Forecast of the next run, or the reason of its refusal.
-    pub forecast: Option<&'a Result<Forecast, String>>,
-    /// Name of the computing time frame.
-    pub frame: Option<String>,
-    /// True if there is an image to save.
-    pub has_image: bool,
-    /// FWHM of the post-filter, mm.
-    pub post_filter_mm: f64,
-    pub show_timings: bool,
-    /// True if the settings for the reproduction of papers are shown.
-    pub shows_research: bool,
-    /// True if written and sent files are anonymous.
-    pub is_anonymous: bool,
+/// Returns the settings of the run as they were when it began, after its set-up.
+fn running(work: &Workspace) -> Option<&Forms> {
+    work.run().running.as_ref().filter(|_| work.live().info.is_some())
 }
 
-impl ReconView<'_> {
-    fn iteration_scheme(&self) -> IterationScheme {
-        self.study.map_or(IterationScheme::ITERATIONS, |open| open.study.measured.iteration_scheme(self.forms.settings.algorithm))
-    }
-
-    fn is_sweep(&self) -> bool {
-        self.study.is_some_and(|open| open.sweep().is_some())
-    }
-
-    fn arrivals(&self) -> Arrivals {
-        self.study.map_or(Arrivals::Over, OpenStudy::arrivals)
-    }
-}
-
-pub fn recon_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
+pub fn recon_ui(work: &Workspace, ui: &mut Ui, requests: &mut Vec<Request>) {
     // Images of another program are only shown.
-    if view.study.is_some_and(|open| open.images().is_some()) {
-        return image_ui(view, ui, requests);
+    if work.study.open.as_ref().is_some_and(|open| open.images().is_some()) {
+        return image_ui(work, ui, requests);
     }
     ui.label(RichText::new("Reconstruction").heading().strong());
-    buttons_ui(view, ui, requests);
-    progress_ui(view, ui);
-    explained_ui(view, ui);
+    buttons_ui(work, ui, requests);
+    progress_ui(work, ui);
+    explained_ui(work, ui);
     ui.add_space(2.0);
-    accumulation_ui(view, ui, requests);
-    requests.extend(tuning_ui(view.live, ui).map(|tuning| request(move |work| work.set_tuning(tuning))));
-    if view.iteration_scheme().by_iteration {
-        let edited = stop_form_ui(&view.forms.stop, view.rois, ui);
+    let of_run = (work.study.open.as_ref(), &work.run().forms, work.live());
+    accumulation_ui(of_run, work.slices.view.shows_research, ui, requests);
+    requests.extend(tuning_ui(work.live(), ui).map(|tuning| request(move |work| work.set_tuning(tuning))));
+    if work.iteration_scheme().by_iteration {
+        let edited = stop_form_ui(&work.run().forms.stop, &work.rois.document.rois, ui);
         requests.extend(edited.map(|form| request(|work| work.run_mut().forms.stop = form)));
     }
     ui.separator();
-    image_ui(view, ui, requests);
-    form_ui(view, ui, requests);
+    image_ui(work, ui, requests);
+    form_ui(work, ui, requests);
 }
 
-fn buttons_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
-    let (state, course, has_study) = (view.live.state, view.iteration_scheme(), view.study.is_some());
+fn buttons_ui(work: &Workspace, ui: &mut Ui, requests: &mut Vec<Request>) {
+    let (state, course, has_study) = (work.live().state, work.iteration_scheme(), work.study.open.as_ref().is_some());
     let mut chosen: Option<fn(&mut Workspace)> = None;
     let mut button = |ui: &mut Ui, enabled: bool, button: IconButton, help: &str, run: fn(&mut Workspace)| {
         if ui.add_enabled(enabled, button).on_hover_text(help).clicked() {
@@ -114,7 +75,7 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
         if state == RunState::Paused {
             let resume = IconButton::new(icons::PLAY, "Resume").prominence(Prominence::Primary);
             button(ui, true, resume, "Continue (Space)", Workspace::resume);
-        } else if state.can_continue() && course.can_continue && view.frame.is_none() {
+        } else if state.can_continue() && course.can_continue && work.run().current_frame().is_none() {
             let go_on = IconButton::new(icons::PLAY, "Continue");
             button(ui, true, go_on, "Continue to the iterations asked for, or add as many again", Workspace::continue_run);
         } else {
@@ -133,17 +94,19 @@ fn buttons_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
     ui.horizontal_wrapped(|ui| {
         let stop = IconButton::new(icons::STOP, "Stop and keep image");
         button(ui, state.is_active(), stop, "End after this step and keep the image", Workspace::stop);
-        again_ui(view, ui, requests);
+        again_ui(work, ui, requests);
     });
     requests.extend(chosen.map(request));
 }
 
 /// Draws the menu of variations of the run.
-fn again_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
-    let (Some(study), Some(running)) = (view.study, view.running.filter(|_| view.live.is_measured())) else { return };
-    let supported = view.live.info.as_ref().map_or(&[][..], |info| info.accumulations);
+fn again_ui(work: &Workspace, ui: &mut Ui, requests: &mut Vec<Request>) {
+    let (Some(study), Some(running)) = (work.study.open.as_ref(), running(work).filter(|_| work.live().is_measured())) else {
+        return;
+    };
+    let supported = work.live().info.as_ref().map_or(&[][..], |info| info.accumulations);
     let menu = ui.menu_button("Repeat run with…", |ui| {
-        for variation in variations(study, running, view.remembered, supported, view.devices) {
+        for variation in variations(study, running, &work.runs.remembered, supported, work.devices()) {
             ui.menu_button(variation.name, |ui| {
                 for (words, forms) in variation.choices {
                     if ui.button(words).clicked() {
@@ -156,34 +119,34 @@ fn again_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
     menu.response.on_hover_text("Repeats the run with one setting changed and compares it with this run");
 }
 
-fn progress_ui(view: &ReconView, ui: &mut Ui) {
-    let live = view.live;
+fn progress_ui(work: &Workspace, ui: &mut Ui) {
+    let live = work.live();
     let (done, total) = live.progress();
     let mut fraction = if total > 0 { done as f32 / total as f32 } else { 0.0 };
     let mut text = live.state.label().to_owned();
     if let Some((what, part, remaining)) = live.making() {
         fraction = part;
-        text = format::under_way(&format!("Making {what}"), Some(part), remaining.filter(|_| view.show_timings));
-    } else if view.is_waiting {
-        text = if view.is_sweep() { "waiting for projections" } else { "has all events so far" }.into();
-    } else if view.show_timings
+        text = format::under_way(&format!("Making {what}"), Some(part), remaining.filter(|_| !work.options.for_pictures));
+    } else if work.is_waiting() {
+        text = if work.study.sweep().is_some() { "waiting for projections" } else { "has all events so far" }.into();
+    } else if !work.options.for_pictures
         && live.state == RunState::Running
-        && let Some(remaining) = live.remaining(view.arrivals().steps_per_sec(live.steps_per_sec()))
+        && let Some(remaining) = live.remaining(work.arrivals().steps_per_sec(live.steps_per_sec()))
     {
         text = format!("{} left", format::duration(remaining));
     }
-    if let Some(frame) = &view.frame {
+    if let Some(frame) = &work.run().current_frame() {
         text = format!("{frame}: {text}");
     }
     ui.add(egui::ProgressBar::new(fraction).text(text));
 }
 
 /// Draws the part of the data that the image explains, after a complete iteration.
-fn explained_ui(view: &ReconView, ui: &mut Ui) {
-    optimality_ui(view, ui);
-    let Some(explained) = view.live.explained else { return };
+fn explained_ui(work: &Workspace, ui: &mut Ui) {
+    optimality_ui(work, ui);
+    let Some(explained) = work.live().explained else { return };
     let text = RichText::new(format!("explains {}", explained.text())).small();
-    let text = if explained.is_usual(view.live.optimality.is_some()) {
+    let text = if explained.is_usual(work.live().optimality.is_some()) {
         text.weak()
     } else {
         text.color(theme::colours(ui.visuals()).warning)
@@ -199,8 +162,8 @@ fn explained_ui(view: &ReconView, ui: &mut Ui) {
 }
 
 /// Draws the newest distance from the maximum of the objective.
-fn optimality_ui(view: &ReconView, ui: &mut Ui) {
-    let Some(residual) = view.live.optimality else { return };
+fn optimality_ui(work: &Workspace, ui: &mut Ui) {
+    let Some(residual) = work.live().optimality else { return };
     let state = if residual.has_converged() { "converged" } else { "not converged" };
     let text = RichText::new(format!("{state}: optimality residual {}", residual.text())).small();
     let text = if residual.is_far() { text.color(theme::colours(ui.visuals()).warning) } else { text.weak() };
@@ -210,8 +173,8 @@ fn optimality_ui(view: &ReconView, ui: &mut Ui) {
 }
 
 /// Draws the forecast of the next run, or the reason of its refusal.
-fn forecast_ui(view: &ReconView, ui: &mut Ui) {
-    let form = &view.forms.settings;
+fn forecast_ui(work: &Workspace, ui: &mut Ui) {
+    let form = &work.run().forms.settings;
     let [x, y, z]: [String; 3] = std::array::from_fn(|a| format::short_number(form.size[a] as f64 * form.voxel_mm[a]));
     let mut words = format!("image {x} × {y} × {z} mm");
     if let Ok(settings) = form.run_settings()
@@ -220,15 +183,15 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
         words += &format!(", field of view {} mm across", format::short_number(2.0 * settings.fov_radius_mm));
     }
     ui.add(egui::Label::new(RichText::new(words).weak()).wrap());
-    match view.forecast {
+    match work.next_start() {
         None => {}
         Some(Ok(forecast)) => {
             let mut words = format!("needs {}", crate::text::bytes(forecast.memory_bytes));
-            let secs = secs_per_iteration(view.live, form, forecast).filter(|_| view.show_timings);
+            let secs = secs_per_iteration(work.live(), form, forecast).filter(|_| !work.options.for_pictures);
             if let Some(time) = secs.and_then(|secs| Duration::try_from_secs_f64(secs).ok()) {
                 words += &format!(", about {} per iteration", format::duration(time));
             }
-            if let Some(open) = view.study.and_then(OpenStudy::counts)
+            if let Some(open) = work.study.open.as_ref().and_then(OpenStudy::counts)
                 && let Ok(settings) = form.run_settings()
                 && let Some(rays) = rays_in_use(open.counts.geometry(), &settings, &forecast.projector)
                 && rays != [1, 1]
@@ -245,25 +208,30 @@ fn forecast_ui(view: &ReconView, ui: &mut Ui) {
 }
 
 /// Draws the choice of the accumulation, which can be switched during the run.
-fn accumulation_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
-    let supported = view.study.map_or(Accumulation::OF_LINES, |open| open.kind().accumulations());
+fn accumulation_ui(
+    (study, forms, live): (Option<&OpenStudy>, &Forms, &LiveRun),
+    shows_research: bool,
+    ui: &mut Ui,
+    requests: &mut Vec<Request>,
+) {
+    let supported = study.map_or(Accumulation::OF_LINES, |open| open.kind().accumulations());
     if supported.is_empty() {
         return gathered_ui(ui);
     }
     let label = ui.label("Accumulation (may be switched while running)");
     Place::Accumulation.is_at(&label);
-    let in_use = view.live.accumulation().filter(|_| view.live.has_next_step());
-    let current = view.forms.settings.accumulation.or(in_use);
+    let in_use = live.accumulation().filter(|_| live.has_next_step());
+    let current = forms.settings.accumulation.or(in_use);
     ui.horizontal_wrapped(|ui| {
         let is_shown = |accumulation: &&Accumulation| {
-            view.shows_research || Accumulation::OF_LINES.contains(accumulation) || current == Some(**accumulation)
+            shows_research || Accumulation::OF_LINES.contains(accumulation) || current == Some(**accumulation)
         };
         for &accumulation in supported.iter().filter(is_shown) {
             let mut text = RichText::new(accumulation.name());
             if accumulation.has_race() {
                 text = text.color(theme::colours(ui.visuals()).error);
             }
-            let reason = why_not(view.live, accumulation);
+            let reason = why_not(live, accumulation);
             let radio = egui::RadioButton::new(current == Some(accumulation), text);
             let response = ui.add_enabled(reason.is_none(), radio);
             if response.clicked() && current != Some(accumulation) {
@@ -272,7 +240,7 @@ fn accumulation_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
             response.on_hover_text(accumulation_help(accumulation)).on_disabled_hover_text(reason.unwrap_or_default());
         }
     });
-    match (current, in_use, view.live.last.as_ref().and_then(|last| last.race)) {
+    match (current, in_use, live.last.as_ref().and_then(|last| last.race)) {
         (Some(wanted), Some(in_use), _) if wanted != in_use => {
             ui.label(RichText::new(format!("{wanted} from the next step on")).weak());
         }
@@ -316,7 +284,7 @@ fn accumulation_help(accumulation: Accumulation) -> &'static str {
 }
 
 /// Draws the settings of the next run.
-fn form_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
+fn form_ui(work: &Workspace, ui: &mut Ui, requests: &mut Vec<Request>) {
     ui.separator();
     ui.horizontal(|ui| {
         ui.label(RichText::new("Settings for the next run").strong());
@@ -324,22 +292,22 @@ fn form_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
             requests.push(request(Workspace::reset_form));
         }
     });
-    let counts = view.study.and_then(OpenStudy::counts);
+    let counts = work.study.open.as_ref().and_then(OpenStudy::counts);
     let why_no_tubes = counts.and_then(|open| open.scanner_of_tubes().err()).map(|error| error.to_string());
     let settings = SettingsView {
-        running: view.running.map(|running| &running.settings),
-        is_active: view.live.state.is_active(),
-        devices: view.devices,
+        running: running(work).map(|running| &running.settings),
+        is_active: work.live().state.is_active(),
+        devices: work.devices(),
         why_no_tubes: why_no_tubes.as_deref(),
-        shows_research: view.shows_research,
+        shows_research: work.slices.view.shows_research,
     };
-    let mut form = view.forms.settings.clone();
+    let mut form = work.run().forms.settings.clone();
     let grid = egui::Grid::new("settings").num_columns(2).spacing([8.0, 4.0]);
     requests.extend(grid.show(ui, |ui| settings_ui(&mut form, &settings, ui)).inner.map(ask));
-    if form != view.forms.settings {
+    if form != work.run().forms.settings {
         requests.push(request(|work| work.edit_form(form)));
     }
-    forecast_ui(view, ui);
+    forecast_ui(work, ui);
 }
 
 /// Returns the tooltip of the image files.
@@ -351,18 +319,18 @@ const PICTURE_HELP: &str = "Screenshot as PNG, at twice the window's resolution.
 
 const FILM_HELP: &str = "Animated PNG of the views, picture by picture";
 
-fn image_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
+fn image_ui(work: &Workspace, ui: &mut Ui, requests: &mut Vec<Request>) {
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new("Image").strong());
         let save = IconButton::new(icons::SAVE, "Save image…");
-        if ui.add_enabled(view.has_image, save).on_hover_text(save_help()).clicked() {
+        if ui.add_enabled(work.run().shown.volume().is_some(), save).on_hover_text(save_help()).clicked() {
             requests.push(ask(FileTask::SaveImage));
         }
         let help = "Send a saved DICOM series to a node of the network (PACS)";
         if ui.button("Send…").on_hover_text(help).clicked() {
             requests.push(ask(FileTask::SendSeries));
         }
-        requests.extend(anonymise_ui(view.is_anonymous, ui).map(anonymise));
+        requests.extend(anonymise_ui(work.is_anonymous(), ui).map(anonymise));
         ui.menu_button("Save picture", |ui| {
             for (words, area) in [("Window screenshot…", PictureArea::Window), ("Slices screenshot…", PictureArea::Slices)] {
                 if ui.button(words).on_hover_text(PICTURE_HELP).clicked() {
@@ -382,13 +350,13 @@ fn image_ui(view: &ReconView, ui: &mut Ui, requests: &mut Vec<Request>) {
     });
     ui.horizontal(|ui| {
         let label = ui.label("Post-filter FWHM");
-        let mut fwhm = view.post_filter_mm;
+        let mut fwhm = work.run().post_filter_mm;
         let value = DragValue::new(&mut fwhm).range(0.0..=50.0).speed(0.1).max_decimals(1).suffix(" mm");
         let response = ui.add(value).labelled_by(label.id);
         name(&response, "Post-filter FWHM");
         Place::PostFilter.is_at(&response);
         response.on_hover_text("Gaussian on displayed and saved images; the reconstruction does not use it. 0 = none");
-        if fwhm != view.post_filter_mm {
+        if fwhm != work.run().post_filter_mm {
             requests.push(request(move |work| work.run_mut().post_filter_mm = fwhm));
         }
     });
@@ -427,24 +395,7 @@ mod tests {
         assert!(reason.contains("Some device with per-lor") && reason.contains("atomic, deterministic"), "{reason}");
         assert_eq!(why_not(&live, Accumulation::Atomic), None);
         let draw = |ui: &mut Ui, live: &mut LiveRun| {
-            let view = ReconView {
-                remembered: &[],
-                forms: &forms,
-                rois: &[],
-                study: None,
-                is_waiting: false,
-                devices: &[],
-                live,
-                running: None,
-                forecast: None,
-                frame: None,
-                has_image: true,
-                post_filter_mm: 0.0,
-                show_timings: false,
-                shows_research: false,
-                is_anonymous: false,
-            };
-            accumulation_ui(&view, ui, &mut Vec::new());
+            accumulation_ui((None, &forms, live), false, ui, &mut Vec::new());
         };
         let mut harness = Harness::new_ui_state(draw, live);
         let is_grey = |harness: &Harness<LiveRun>, label: &str| harness.get_by_label(label).accesskit_node().is_disabled();
