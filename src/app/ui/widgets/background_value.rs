@@ -65,6 +65,10 @@ impl<K: PartialEq, T: Send + 'static> BackgroundValue<K, T> {
         }
     }
 
+    pub fn is_under_way(&self) -> bool {
+        self.work.is_some()
+    }
+
     /// Returns the newest value with its key, if any.
     pub fn newest(&self) -> Option<(&K, &T)> {
         self.known.as_ref().and_then(|(key, value)| Some((key, value.as_ref()?)))

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::saved::{Baseline, InvalidBaseline, SavedLesions};
 use crate::data::{Placement, Roi, ValueScale, Volume};
@@ -9,8 +10,9 @@ use crate::geometry::Point;
 use crate::measure::lesions::{
     Changes, LesionOptions, LesionTable, LesionThreshold, NoLesions, changes, lesion_regions, measure_lesions,
 };
-use crate::task::{BackgroundTask, Task};
+use crate::task::Task;
 use crate::ui::layer::second_image::{Registration, SecondImage};
+use crate::ui::widgets::background_value::BackgroundValue;
 
 /// Measured image, regions and rule.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,44 +48,33 @@ pub struct LesionState {
     /// Name of the region in the liver.
     pub liver: String,
     pub baseline: Option<Baseline>,
-    measured: Option<(Key, Measured)>,
+    measured: BackgroundValue<Key, Measured>,
     changes: Option<Changes>,
-    work: Option<(Key, BackgroundTask<Result<LesionTable, NoLesions>>)>,
 }
 
 impl Default for LesionState {
     fn default() -> Self {
         let SavedLesions { threshold, liver, baseline } = SavedLesions::default();
-        Self { threshold, liver, baseline, measured: None, changes: None, work: None }
+        Self { threshold, liver, baseline, measured: BackgroundValue::default(), changes: None }
     }
 }
 
 impl LesionState {
-    /// Takes a result, and starts measuring after a change. Work that is under way ends first, so that a live run shows numbers.
+    /// Measures after a change. Work that is under way ends first, so that a live run shows numbers.
     pub fn update(&mut self, input: Option<LesionInput>, wake: impl FnOnce() + Send + 'static) {
-        if let Some(outcome) = self.work.as_ref().and_then(|(_, work)| work.poll())
-            && let Some((key, _)) = self.work.take()
-        {
-            let measured = match outcome {
-                Ok(Ok(table)) => Ok(Arc::new(table)),
-                Ok(Err(reason)) => Err(reason.to_string()),
-                Err(failure) => Err(failure.to_string()),
-            };
-            self.measured = Some((key, measured));
-            self.compare();
-        }
         let Some(input) = input.filter(|input| self.has_lesions(input.rois)) else {
-            (self.measured, self.changes) = (None, None);
+            (self.measured, self.changes) = Default::default();
             return;
         };
         let key = self.key(&input);
-        if self.work.is_some() || self.measured.as_ref().is_some_and(|(of, _)| *of == key) {
-            return;
-        }
         let (volume, second) = (Arc::clone(input.volume), input.second.map(|(image, _)| image.clone()));
         let (of, placement) = (key.clone(), input.placement);
-        let measure = move |task: &Task| of.measure(&volume, second.as_ref(), placement.as_ref(), task);
-        self.work = Some((key, BackgroundTask::start("lesions", wake, measure)));
+        let measure = move || match of.measure(&volume, second.as_ref(), placement.as_ref(), &Task::new()) {
+            Ok(table) => Ok(Arc::new(table)),
+            Err(reason) => Err(reason.to_string()),
+        };
+        self.measured.update("lesions", key, Duration::ZERO, wake, measure);
+        self.compare();
     }
 
     fn key(&self, input: &LesionInput) -> Key {
@@ -99,13 +90,13 @@ impl LesionState {
 
     /// Returns the numbers if they are those of this input and of the present rule.
     pub fn current(&self, input: &LesionInput) -> Option<&Arc<LesionTable>> {
-        let (of, measured) = self.measured.as_ref()?;
+        let (of, measured) = self.measured.newest()?;
         measured.as_ref().ok().filter(|_| *of == self.key(input))
     }
 
     /// Returns the newest numbers, or the reason of their absence; `None` before the first.
     pub fn measured(&self) -> Option<&Measured> {
-        self.measured.as_ref().map(|(_, measured)| measured)
+        self.measured.newest().map(|(_, measured)| measured)
     }
 
     /// Returns the newest numbers.
@@ -114,7 +105,7 @@ impl LesionState {
     }
 
     pub fn is_measuring(&self) -> bool {
-        self.work.is_some()
+        self.measured.is_under_way()
     }
 
     /// Returns the changes since the baseline; `None` without one, or in another unit.
