@@ -4,8 +4,8 @@
 pub const MAX_DRAWN: usize = 1000;
 
 /// Largest and smallest number of drawn points of each of many curves: more than a plot has pixels would only take time.
-const MAX_DRAWN_OF_ALL: usize = 20_000;
-const MIN_DRAWN: usize = 250;
+const MAX_DRAWN_OF_ALL: usize = 12_000;
+const MIN_DRAWN: usize = 180;
 
 /// Returns the number of points to draw of each of some curves.
 pub fn num_drawn(num_curves: usize) -> usize {
