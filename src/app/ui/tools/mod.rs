@@ -36,7 +36,7 @@ pub fn all() -> Vec<(Pane, Box<dyn Tool>)> {
         (lesions::PANE, Box::<lesions::Lesions>::default()),
         (Pane::table("time"), Box::new(time::Time)),
         (Pane::table("race"), Box::new(race::Race)),
-        (pane::COMPARE, Box::new(compare::Compare)),
+        (pane::COMPARE, Box::<compare::Compare>::default()),
         (Pane::table("model"), Box::<model::Model>::default()),
         (recovery::PANE, Box::<recovery::Recovery>::default()),
         (pane::RATES, Box::new(rates::Rates)),

@@ -28,7 +28,7 @@ const CORRELATION_HELP: &str = "Correlation coefficient CC = Σ (a − ā)(b −
 const DIFFERENCE_HELP: &str = "Relative difference √(Σ (a − b)² / Σ b²) over all voxels, b being the reference's image";
 
 /// Draws choice, table and curves.
-pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, requests: &mut Vec<Request>) {
+pub fn compare_panel_ui(runs: &Runs, settings: &[Row], view: &PlotsView, ui: &mut Ui, requests: &mut Vec<Request>) {
     let live = &runs.active().live;
     let reference = runs.reference().filter(|reference| reference.is_for(live.run));
     let of_table = match view.options.compare {
@@ -43,7 +43,7 @@ pub fn compare_panel_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, requests: &m
             choice_ui(runs, ui, requests);
             number_ui(live, runs.reference(), view, ui);
             if !runs.kept().is_empty() {
-                table_ui(runs, view, ui, requests);
+                table_ui(runs, settings, view, ui, requests);
             }
         });
         if let Some(reference) = reference {
@@ -162,11 +162,16 @@ fn images_in_words(live: &LiveRun, reference: Option<&Reference>, of: &Compariso
 }
 
 /// A row: its name, and a value for each run.
-type Row = (String, Vec<String>);
+pub type Row = (String, Vec<String>);
+
+/// Returns all runs, the active one first.
+pub fn all(runs: &Runs) -> Vec<&RunView> {
+    std::iter::once(runs.active()).chain(runs.kept().iter().rev()).collect()
+}
 
 /// Returns the settings in which the runs differ.
-fn settings(runs: &[&RunView]) -> Vec<Row> {
-    let facts: Vec<Vec<(&str, String)>> = runs
+pub fn settings(runs: &Runs) -> Vec<Row> {
+    let facts: Vec<Vec<(&str, String)>> = all(runs)
         .iter()
         .map(|view| view.live.provenance(view.live.progress().0, None).map_or_else(Vec::new, |made| made.settings_table()))
         .collect();
@@ -240,12 +245,11 @@ const ROW_HEIGHT: f32 = 16.0;
 const MIN_COLUMN_WIDTH: f32 = 64.0;
 
 /// Draws the differences: a column for each run, the active one first. Names without room are shortened in the middle.
-fn table_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, requests: &mut Vec<Request>) {
-    let all: Vec<&RunView> = std::iter::once(runs.active()).chain(runs.kept().iter().rev()).collect();
+fn table_ui(runs: &Runs, settings: &[Row], view: &PlotsView, ui: &mut Ui, requests: &mut Vec<Request>) {
+    let all = all(runs);
     let axis_value = view.shown_at.unwrap_or_else(|| all[0].live.axis_value(all[0].live.progress().0 as f64));
-    let settings = settings(&all);
     let num_settings = settings.len();
-    let rows: Vec<Row> = settings.into_iter().chain(results(&all, axis_value, view)).collect();
+    let rows: Vec<Row> = settings.iter().cloned().chain(results(&all, axis_value, view)).collect();
     let font = egui::TextStyle::Small.resolve(ui.style());
     let width = |text: &str| text_width(ui, text, &font) + 1.0;
     let names = rows.iter().map(|(name, _)| width(name)).fold(MIN_COLUMN_WIDTH, f32::max);
@@ -285,8 +289,9 @@ fn table_ui(runs: &Runs, view: &PlotsView, ui: &mut Ui, requests: &mut Vec<Reque
 
 /// Draws the head of a run; an earlier run can be dismissed.
 fn run_ui(view: &RunView, is_kept: bool, ui: &mut Ui, requests: &mut Vec<Request>) {
-    let (run, number, title) = (view.live.run, view.live.number, view.live.title().unwrap_or_default());
-    ui.label(RichText::new(format!("run {number}")).strong()).on_hover_text(title);
+    let (run, number) = (view.live.run, view.live.number);
+    ui.label(RichText::new(format!("run {number}")).strong())
+        .on_hover_ui(|ui| _ = ui.label(view.live.title().unwrap_or_default()));
     if is_kept {
         let name = format!("Dismiss run {number}");
         let button = ui.button("×").on_hover_text("Keep this run no longer");

@@ -128,7 +128,10 @@ fn log_ui(view: &PlotsView, ui: &mut Ui, requests: &mut Vec<Request>) {
 fn kept_ui(view: &PlotsView, ui: &mut Ui) {
     for (kept, line) in view.kept.iter().zip(KEPT_LINES) {
         let text = RichText::new(format!("{line} run {}", kept.run)).small().weak();
-        ui.label(text).on_hover_text(format!("{}. It is listed, and dismissed, under Compare", kept.title));
+        ui.label(text).on_hover_ui(|ui| {
+            let title = kept.live.title().unwrap_or_default();
+            ui.label(format!("{title}. It is listed, and dismissed, under Compare"));
+        });
     }
 }
 

@@ -4,6 +4,7 @@ use crate::data::{Roi, ValueScale};
 use crate::plan::IterationScheme;
 use crate::session::RunId;
 use crate::ui::run::curves::Curves;
+use crate::ui::run::live::LiveRun;
 use crate::ui::run::plot_options::PlotOptions;
 use crate::ui::slices::profile::Profile;
 use crate::ui::slices::view::ViewState;
@@ -41,8 +42,7 @@ pub struct PlotsView<'a> {
 /// Curves of an earlier run.
 pub struct KeptCurves<'a> {
     pub run: RunId,
-    /// Settings of the run as text.
-    pub title: String,
+    pub live: &'a LiveRun,
     pub curves: &'a Curves,
 }
 
@@ -70,10 +70,7 @@ pub fn show_at(axis_value: f64) -> Request {
 pub fn plots_view(work: &Workspace) -> PlotsView<'_> {
     let run = work.run();
     let kept = work.runs.kept().iter().rev();
-    let kept = kept.map(|view| {
-        let title = view.live.title().unwrap_or_default();
-        KeptCurves { run: view.live.number, title, curves: view.curves() }
-    });
+    let kept = kept.map(|view| KeptCurves { run: view.live.number, live: &view.live, curves: view.curves() });
     PlotsView {
         options: &work.plots,
         noise_limit: run.forms.stop.noise_limit().filter(|_| work.iteration_scheme().by_iteration),
