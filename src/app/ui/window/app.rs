@@ -138,6 +138,9 @@ impl App {
                 self.work.panes.show(pane);
             }
         }
+        if !self.tools.iter().any(|(pane, _)| *pane == Pane::Table(table.clone().into())) {
+            self.work.notify(Notice::warning(format!("the session has an unknown table in front: {table}")));
+        }
         if !saved.is_empty() {
             let unknown = saved.keys().cloned().collect::<Vec<_>>().join(", ");
             let text = format!("not restored from the session, because this version has no part of this name: {unknown}");

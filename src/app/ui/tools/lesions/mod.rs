@@ -137,8 +137,11 @@ impl Tool for Lesions {
 
     fn restore(&mut self, saved: Option<toml::Value>) -> Result<(), String> {
         let read = |saved: toml::Value| saved.try_into::<SavedLesions>().map_err(|error| error.to_string());
-        let mut saved = saved.map(read).transpose()?.unwrap_or_default();
+        // Without a readable part the rule is the default.
+        let read = saved.map(read).transpose();
+        let mut saved = read.clone().ok().flatten().unwrap_or_default();
         saved.sanitize();
-        self.state.restore(saved).map_err(|error| error.to_string())
+        self.state.restore(saved).map_err(|error| error.to_string())?;
+        read.map(|_| ())
     }
 }
